@@ -1,7 +1,5 @@
 //! What the log records: changes of resources, marks of coverage, and facts of the catalog.
 
-use std::fmt;
-use std::str::FromStr;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -13,6 +11,7 @@ use crate::ids::{Offset, ResourceId, ResourceVersion, Uid};
 use crate::key::{ResourceKey, WatchKey};
 use crate::source::Source;
 use crate::time::Timestamp;
+use strandline_syntax::keywords;
 
 /// One change in the log.
 #[derive(Clone, Debug, PartialEq)]
@@ -244,37 +243,12 @@ pub enum CoverageState {
     Excluded = 2,
 }
 
-impl CoverageState {
-    /// All values.
-    pub const ALL: [CoverageState; 3] = [CoverageState::Watched, CoverageState::Gap, CoverageState::Excluded];
-
-    /// The word for it everywhere.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            CoverageState::Watched => "watched",
-            CoverageState::Gap => "gap",
-            CoverageState::Excluded => "excluded",
-        }
-    }
-}
-
-impl fmt::Display for CoverageState {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
-    }
-}
-
-impl FromStr for CoverageState {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let named = |state: &CoverageState| state.as_str().eq_ignore_ascii_case(text);
-        CoverageState::ALL
-            .into_iter()
-            .find(named)
-            .ok_or_else(|| format!("invalid coverage state `{text}`; use one of watched, gap, excluded"))
-    }
-}
+keywords!(
+    CoverageState, "coverage state", Ignored,
+    Watched => "watched",
+    Gap => "gap",
+    Excluded => "excluded",
+);
 
 #[cfg(test)]
 mod tests {

@@ -1,12 +1,12 @@
 //! Deployments, and whether their jobs were authorised.
 
 use std::fmt;
-use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
 use crate::ids::{AgentId, EnvironmentId};
 use crate::time::Timestamp;
+use strandline_syntax::keywords;
 
 /// Identifies a deployment among those of its project: GitLab's number of it, or one of ours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -39,31 +39,18 @@ pub enum DeploymentStatus {
     Skipped,
 }
 
+keywords!(
+    DeploymentStatus, "deployment status", Ignored,
+    Created => "created",
+    Blocked => "blocked",
+    Running => "running",
+    Success => "success",
+    Failed => "failed",
+    Canceled => "canceled",
+    Skipped => "skipped",
+);
+
 impl DeploymentStatus {
-    /// All of them.
-    pub const ALL: [DeploymentStatus; 7] = [
-        DeploymentStatus::Created,
-        DeploymentStatus::Blocked,
-        DeploymentStatus::Running,
-        DeploymentStatus::Success,
-        DeploymentStatus::Failed,
-        DeploymentStatus::Canceled,
-        DeploymentStatus::Skipped,
-    ];
-
-    /// The word for it everywhere.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            DeploymentStatus::Created => "created",
-            DeploymentStatus::Blocked => "blocked",
-            DeploymentStatus::Running => "running",
-            DeploymentStatus::Success => "success",
-            DeploymentStatus::Failed => "failed",
-            DeploymentStatus::Canceled => "canceled",
-            DeploymentStatus::Skipped => "skipped",
-        }
-    }
-
     /// Whether nothing follows on it.
     pub const fn is_final(self) -> bool {
         matches!(
@@ -73,24 +60,6 @@ impl DeploymentStatus {
                 | DeploymentStatus::Canceled
                 | DeploymentStatus::Skipped
         )
-    }
-}
-
-impl fmt::Display for DeploymentStatus {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
-    }
-}
-
-impl FromStr for DeploymentStatus {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let named = |status: &DeploymentStatus| status.as_str().eq_ignore_ascii_case(text);
-        DeploymentStatus::ALL.into_iter().find(named).ok_or_else(|| {
-            let words = DeploymentStatus::ALL.map(DeploymentStatus::as_str).join(", ");
-            format!("invalid deployment status `{text}`; use one of {words}")
-        })
     }
 }
 

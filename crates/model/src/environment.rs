@@ -1,8 +1,6 @@
 //! Environments and where their resources are found.
 
 use std::collections::BTreeMap;
-use std::fmt;
-use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
@@ -11,6 +9,7 @@ use crate::inventory::Inventory;
 use crate::key::ResourceKey;
 use crate::source::Source;
 use crate::time::Timestamp;
+use strandline_syntax::keywords;
 use strandline_syntax::slug;
 
 /// GitLab's five deployment tiers.
@@ -30,22 +29,14 @@ pub enum Tier {
     Other,
 }
 
-impl Tier {
-    /// All tiers, the most important first.
-    pub const ALL: [Tier; 5] =
-        [Tier::Production, Tier::Staging, Tier::Testing, Tier::Development, Tier::Other];
-
-    /// The word for it in JSON, SQL and on the command line.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Tier::Production => "production",
-            Tier::Staging => "staging",
-            Tier::Testing => "testing",
-            Tier::Development => "development",
-            Tier::Other => "other",
-        }
-    }
-}
+keywords!(
+    Tier, "tier", Exact,
+    Production => "production",
+    Staging => "staging",
+    Testing => "testing",
+    Development => "development",
+    Other => "other",
+);
 
 /// GitLab's words for tiers, tried in this order anywhere in a name.
 const TIER_WORDS: [(&[&str], Tier); 4] = [
@@ -64,22 +55,6 @@ impl Tier {
     }
 }
 
-impl fmt::Display for Tier {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
-    }
-}
-
-impl FromStr for Tier {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Tier::ALL.into_iter().find(|tier| tier.as_str() == text).ok_or_else(|| {
-            format!("invalid tier `{text}`; use one of production, staging, testing, development, other")
-        })
-    }
-}
-
 /// Whether an environment is in use, in GitLab's words.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -93,36 +68,12 @@ pub enum EnvironmentState {
     Stopped,
 }
 
-impl EnvironmentState {
-    /// All of them.
-    pub const ALL: [EnvironmentState; 3] =
-        [EnvironmentState::Available, EnvironmentState::Stopping, EnvironmentState::Stopped];
-
-    /// The word for it everywhere.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            EnvironmentState::Available => "available",
-            EnvironmentState::Stopping => "stopping",
-            EnvironmentState::Stopped => "stopped",
-        }
-    }
-}
-
-impl fmt::Display for EnvironmentState {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
-    }
-}
-
-impl FromStr for EnvironmentState {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        EnvironmentState::ALL.into_iter().find(|state| state.as_str() == text).ok_or_else(|| {
-            format!("invalid environment state `{text}`; use one of available, stopping, stopped")
-        })
-    }
-}
+keywords!(
+    EnvironmentState, "environment state", Exact,
+    Available => "available",
+    Stopping => "stopping",
+    Stopped => "stopped",
+);
 
 /// GitLab's further settings of an environment.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,11 +1,9 @@
 //! What can happen to what an environment holds.
 
-use std::fmt;
-use std::str::FromStr;
-
 use serde::{Deserialize, Serialize};
 
 use crate::time::Timestamp;
+use strandline_syntax::keywords;
 
 /// What happened to a resource, was reported of one, or was deployed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -89,39 +87,14 @@ pub enum Lane {
     Gaps,
 }
 
-impl Lane {
-    /// All of them.
-    pub const ALL: [Lane; 5] = [Lane::Changes, Lane::Events, Lane::Deployments, Lane::Health, Lane::Gaps];
-
-    /// The word for it everywhere.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Lane::Changes => "changes",
-            Lane::Events => "events",
-            Lane::Deployments => "deployments",
-            Lane::Health => "health",
-            Lane::Gaps => "gaps",
-        }
-    }
-}
-
-impl fmt::Display for Lane {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
-    }
-}
-
-impl FromStr for Lane {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let named = |lane: &Lane| lane.as_str().eq_ignore_ascii_case(text);
-        Lane::ALL.into_iter().find(named).ok_or_else(|| {
-            let words = Lane::ALL.map(Lane::as_str).join(", ");
-            format!("invalid lane `{text}`; use one of {words}")
-        })
-    }
-}
+keywords!(
+    Lane, "lane", Ignored,
+    Changes => "changes",
+    Events => "events",
+    Deployments => "deployments",
+    Health => "health",
+    Gaps => "gaps",
+);
 
 /// The hour of a moment, counted from 1970; what happens is counted by it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

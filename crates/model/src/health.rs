@@ -1,12 +1,11 @@
 //! Health: what it can be, in which order it worsens, and how it is counted.
 
-use std::fmt;
-use std::str::FromStr;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize, Serializer};
 
 use crate::time::Timestamp;
+use strandline_syntax::keywords;
 
 /// The health of a resource or environment, each value worse than the one before.
 ///
@@ -27,48 +26,20 @@ pub enum Health {
     Unknown = 5,
 }
 
-impl Health {
-    /// All values, best first.
-    pub const ALL: [Health; 6] = [
-        Health::Healthy,
-        Health::Suspended,
-        Health::Progressing,
-        Health::Missing,
-        Health::Degraded,
-        Health::Unknown,
-    ];
+keywords!(
+    Health, "health", Ignored,
+    Healthy => "Healthy",
+    Suspended => "Suspended",
+    Progressing => "Progressing",
+    Missing => "Missing",
+    Degraded => "Degraded",
+    Unknown => "Unknown",
+);
 
+impl Health {
     /// Whether something is wrong, or at least not yet right.
     pub fn needs_attention(self) -> bool {
         self > Health::Suspended
-    }
-
-    /// The word for it everywhere.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Health::Healthy => "Healthy",
-            Health::Suspended => "Suspended",
-            Health::Progressing => "Progressing",
-            Health::Missing => "Missing",
-            Health::Degraded => "Degraded",
-            Health::Unknown => "Unknown",
-        }
-    }
-}
-
-impl fmt::Display for Health {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
-    }
-}
-
-impl FromStr for Health {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Health::ALL.into_iter().find(|health| health.as_str().eq_ignore_ascii_case(text)).ok_or_else(|| {
-            format!("invalid health `{text}`; use one of Healthy, Suspended, Progressing, Missing, Degraded, Unknown")
-        })
     }
 }
 

@@ -1,6 +1,5 @@
 //! What of all differences is told.
 
-use std::str::FromStr;
 use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
@@ -10,6 +9,7 @@ use super::path::Step;
 use super::rule::PathRule;
 use strandline_model::Kind;
 use strandline_object::digest::Noise;
+use strandline_syntax::keywords;
 
 /// What a difference concerns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -25,31 +25,13 @@ pub enum Class {
     Noise,
 }
 
-impl Class {
-    /// All of them.
-    pub const ALL: [Class; 4] = [Class::Spec, Class::Metadata, Class::Status, Class::Noise];
-
-    /// The word for it.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Class::Spec => "spec",
-            Class::Metadata => "metadata",
-            Class::Status => "status",
-            Class::Noise => "noise",
-        }
-    }
-}
-
-impl FromStr for Class {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Class::ALL.into_iter().find(|class| class.as_str() == text).ok_or_else(|| {
-            let words = Class::ALL.map(Class::as_str).join(", ");
-            format!("invalid class of differences `{text}`; use one of {words}")
-        })
-    }
-}
+keywords!(
+    Class, "class of differences", Exact,
+    Spec => "spec",
+    Metadata => "metadata",
+    Status => "status",
+    Noise => "noise",
+);
 
 /// Whose two states are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

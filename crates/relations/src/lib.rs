@@ -33,15 +33,13 @@ mod storage;
 mod told;
 mod traffic;
 
-use std::fmt;
-use std::str::FromStr;
-
 use serde::{Deserialize, Serialize};
 
 use strandline_model::{Kind, Uid, stored};
 use strandline_object::Object;
 use strandline_object::gitlab_deployment;
 use strandline_syntax::LabelSelector;
+use strandline_syntax::keywords;
 use told::Told;
 
 pub use pods::repeats_its_maker;
@@ -74,49 +72,17 @@ pub enum EdgeKind {
     References = 5,
 }
 
-impl EdgeKind {
-    /// All kinds.
-    pub const ALL: [EdgeKind; 6] = [
-        EdgeKind::Owns,
-        EdgeKind::Selects,
-        EdgeKind::Routes,
-        EdgeKind::Mounts,
-        EdgeKind::Scales,
-        EdgeKind::References,
-    ];
-
-    /// The word for it in JSON, SQL and on the command line.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            EdgeKind::Owns => "owns",
-            EdgeKind::Selects => "selects",
-            EdgeKind::Routes => "routes",
-            EdgeKind::Mounts => "mounts",
-            EdgeKind::Scales => "scales",
-            EdgeKind::References => "references",
-        }
-    }
-}
+keywords!(
+    EdgeKind, "relation kind", Exact,
+    Owns => "owns",
+    Selects => "selects",
+    Routes => "routes",
+    Mounts => "mounts",
+    Scales => "scales",
+    References => "references",
+);
 
 stored!(EdgeKind, "kind of edge", Owns, Selects, Routes, Mounts, Scales, References,);
-
-impl fmt::Display for EdgeKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
-    }
-}
-
-impl FromStr for EdgeKind {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        EdgeKind::ALL.into_iter().find(|kind| kind.as_str() == text).ok_or_else(|| {
-            format!(
-                "invalid relation kind `{text}`; use one of owns, selects, routes, mounts, scales, references"
-            )
-        })
-    }
-}
 
 /// Which end of an edge the object that tells of it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

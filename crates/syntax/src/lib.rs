@@ -6,6 +6,7 @@
 pub mod diagnostics;
 mod glob;
 mod image;
+pub mod keywords;
 mod name;
 mod selector;
 mod slug;
