@@ -22,10 +22,7 @@ pub use graph::{
 };
 pub use health::{HealthHistory, HealthInterval, HealthTime, LaterHealth};
 pub use onset::{Onset, OnsetChange, OnsetPlace, Rank};
-pub use operations::{
-    Check, ForgetReport, ForgottenResource, ProbeReport, RebuildReport, RebuildState, RelistReport,
-    VerifiedWatch,
-};
+pub use operations::*;
 pub use over_time::{FieldValue, ImageInterval, ImageUse, Workload};
 pub use overview::{Overview, OverviewCounts, OverviewEnvironment, OverviewGroup};
 pub use timeline::{

@@ -14,9 +14,8 @@ use crate::api::routes;
 use crate::app::AppState;
 use crate::catalog::QuotaConfig;
 use crate::http::auth::{Access, AccessConfig, TokenConfig, TokenHash};
-use crate::http::problem::Problem;
-use crate::http::respond;
 use crate::http::router::{Route, Router, mount};
+use crate::http::{problem::Problem, respond};
 use strandline_clock::SystemClock;
 
 /// What every token here holds, so that it is found wherever it should not be.
