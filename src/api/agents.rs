@@ -1,18 +1,14 @@
 //! `/api/v1/agents`, and what their configurations decide.
 
-use serde::Serialize;
-
 use super::catalog;
 use crate::app::AppState;
 use crate::http::auth;
 use crate::http::params::{ENVIRONMENT, GROUP, NAMESPACE, PROJECT_ONE, PROTECTED, REF, Reader, TAG, VAR};
-use crate::http::problem::{Code, ParameterError, Problem};
+use crate::http::problem::{ParameterError, Problem, ProblemCode};
 use crate::http::request::Request;
 use crate::http::respond::{self, Response};
-use strandline_gitlab::{
-    AgentConfigError, Decision, Job, JobEnvironment, Variables, decide, known_agent_config,
-};
-use strandline_protocol::Answer;
+use strandline_gitlab::{AgentConfigError, Job, JobEnvironment, Variables, decide, known_agent_config};
+use strandline_protocol::{Answer, WithWarnings};
 use strandline_query::Scope;
 use strandline_query::{GetAgent, ListAgents};
 use strandline_syntax::diagnostics::Mistake;
@@ -32,15 +28,6 @@ pub(super) async fn one(state: AppState, request: Request) -> Result<Response, P
     read.finish()?;
     let id = catalog::agent_id(&request)?;
     respond::json(&request, &state.queries.ask(&auth::scope(&request)?, at, GetAgent::new(&id)).await?)
-}
-
-/// What was decided, with what is odd about the configuration that decided.
-#[derive(Serialize)]
-struct Allowed {
-    #[serde(flatten)]
-    decision: Decision,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    warnings: Vec<String>,
 }
 
 /// Whether a job may deploy with an agent: what `strandline access check` tells of a file.
@@ -65,7 +52,7 @@ pub(super) async fn allowed(state: AppState, request: Request) -> Result<Respons
     });
     let (decision, read) = decided.await.map_err(Problem::internal)?.map_err(Problem::internal)?;
     let warnings = read.warnings.iter().filter(|_| own).map(Mistake::with_hint).collect();
-    let value = Allowed { decision, warnings };
+    let value = WithWarnings { value: decision, warnings };
     respond::json(&request, &Answer { value, metadata: seen.metadata })
 }
 
@@ -80,7 +67,7 @@ fn asks_of_own(request: &Request, job: &Job) -> Result<(), Problem> {
         if job.groups.is_empty() { "jobs of its own projects" } else { "no `group` but those of its path" };
     let detail =
         format!("the agent belongs to another project; the token `{}` may query only {what}", caller.name);
-    Err(Problem::new(Code::Forbidden, detail))
+    Err(Problem::new(ProblemCode::Forbidden, detail))
 }
 
 fn job(read: &mut Reader<'_>) -> Result<Job, Problem> {

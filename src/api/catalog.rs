@@ -10,10 +10,11 @@ use crate::catalog::{
 };
 use crate::http::auth;
 use crate::http::params::PROJECT_ONE;
-use crate::http::problem::{Code, Place, Problem};
+use crate::http::problem::{BodyPosition, Problem, ProblemCode};
 use crate::http::request::Request;
 use crate::http::respond::{self, Response};
-use strandline_model::{AgentId, At, CatalogKind, DeploymentId, EnvironmentId, Offset};
+use strandline_model::{AgentId, At, CatalogKind, DeploymentId, EnvironmentId};
+use strandline_protocol::{Withdrawn, WriteMetadata, Written, WrittenList};
 use strandline_query::QueryError;
 use strandline_query::{GetDeployment, GetEnvironment};
 
@@ -29,52 +30,39 @@ impl From<CatalogError> for Problem {
         let code = match error.code {
             CatalogCode::InvalidValue => return Problem::field(&error.field, detail),
             CatalogCode::NotGranted => {
-                let place = Place { field: error.field.clone(), ..Place::default() };
-                return Problem::new(Code::NotGranted, format!("{}: {detail}", error.field)).at(place);
+                let place = BodyPosition { field: error.field.clone(), ..BodyPosition::default() };
+                return Problem::new(ProblemCode::NotGranted, format!("{}: {detail}", error.field)).at(place);
             }
-            CatalogCode::Unknown => Code::NotFound,
-            CatalogCode::DuplicateProject => Code::DuplicateProject,
-            CatalogCode::UnknownAgent => Code::UnknownAgent,
-            CatalogCode::DuplicateEnvironment => Code::DuplicateEnvironment,
-            CatalogCode::EnvironmentStopped => Code::EnvironmentStopped,
-            CatalogCode::DeploymentEnded => Code::DeploymentEnded,
-            CatalogCode::DeclaredElsewhere => Code::DeclaredElsewhere,
-            CatalogCode::ReadOnly => Code::LogReadOnly,
-            CatalogCode::Busy => Code::WriteBusy,
-            CatalogCode::QuotaExceeded => Code::QuotaExceeded,
-            CatalogCode::TooOften => Code::WriteRateExceeded,
+            CatalogCode::Unknown => ProblemCode::NotFound,
+            CatalogCode::DuplicateProject => ProblemCode::DuplicateProject,
+            CatalogCode::UnknownAgent => ProblemCode::UnknownAgent,
+            CatalogCode::DuplicateEnvironment => ProblemCode::DuplicateEnvironment,
+            CatalogCode::EnvironmentStopped => ProblemCode::EnvironmentStopped,
+            CatalogCode::DeploymentEnded => ProblemCode::DeploymentEnded,
+            CatalogCode::DeclaredElsewhere => ProblemCode::DeclaredElsewhere,
+            CatalogCode::ReadOnly => ProblemCode::LogReadOnly,
+            CatalogCode::Busy => ProblemCode::WriteBusy,
+            CatalogCode::QuotaExceeded => ProblemCode::QuotaExceeded,
+            CatalogCode::TooOften => ProblemCode::WriteRateExceeded,
             CatalogCode::Failed => {
                 tracing::error!(cause = error.message, "writing the log failed");
                 let detail = "writing the log failed; the server's log has the cause under the trace id";
-                return Problem::new(Code::Storage, detail);
+                return Problem::new(ProblemCode::Storage, detail);
             }
         };
         Problem::new(code, detail)
     }
 }
 
-/// What holds after a change.
-#[derive(Serialize)]
-struct Written<'a, T> {
-    #[serde(flatten)]
-    value: &'a T,
-    metadata: WrittenMetadata<'a>,
-}
-
-/// What is told of a change besides.
-#[derive(Serialize)]
-struct WrittenMetadata<'a> {
-    /// Reading at this offset shows it.
-    offset: Offset,
-    /// What is odd about the body.
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    warnings: &'a [String],
-}
-
-fn written<T: Serialize>(outcome: &Outcome<T>) -> Result<Response, Problem> {
+/// The answer to a change.
+fn written<T: Serialize>(outcome: Outcome<T>) -> Result<Response, Problem> {
     let status = if outcome.created { StatusCode::CREATED } else { StatusCode::OK };
-    let metadata = WrittenMetadata { offset: outcome.offset, warnings: &outcome.warnings };
-    respond::uncached_json(status, &Written { value: &outcome.value, metadata })
+    respond::uncached_json(status, &of_outcome(outcome))
+}
+
+fn of_outcome<T>(outcome: Outcome<T>) -> Written<T> {
+    let metadata = WriteMetadata { offset: outcome.offset, warnings: outcome.warnings };
+    Written { value: outcome.value, metadata }
 }
 
 /// Declares a project.
@@ -82,7 +70,7 @@ pub(super) async fn put_project(state: AppState, request: Request) -> Result<Res
     let path = request.argument(0);
     request.caller.writes_of(path)?;
     let authority = request.caller.authority();
-    written(&state.catalog.put_project(authority, path, request.json::<ProjectInput>()?).await?)
+    written(state.catalog.put_project(authority, path, request.json::<ProjectInput>()?).await?)
 }
 
 /// Lets go of a project.
@@ -96,7 +84,7 @@ pub(super) async fn put_agent(state: AppState, request: Request) -> Result<Respo
     let id = agent_id(&request)?;
     request.caller.writes_of(id.project())?;
     let input = request.json::<AgentInput>()?;
-    written(&state.catalog.put_agent(request.caller.authority(), &id, input).await?)
+    written(state.catalog.put_agent(request.caller.authority(), &id, input).await?)
 }
 
 /// Lets go of an agent.
@@ -108,7 +96,7 @@ pub(super) async fn delete_agent(state: AppState, request: Request) -> Result<Re
 
 /// The agent that an address names.
 pub(super) fn agent_id(request: &Request) -> Result<AgentId, Problem> {
-    request.argument(0).parse().map_err(|message: String| Problem::new(Code::NotFound, message))
+    request.argument(0).parse().map_err(|message: String| Problem::new(ProblemCode::NotFound, message))
 }
 
 /// Declares an environment.
@@ -131,7 +119,7 @@ pub(super) async fn put_environment(state: AppState, request: Request) -> Result
         None => None,
     };
     let authority = request.caller.authority();
-    written(&state.catalog.put_environment(authority, Some(&id), owner.as_deref(), input).await?)
+    written(state.catalog.put_environment(authority, Some(&id), owner.as_deref(), input).await?)
 }
 
 /// Declares environments of a project: one, or a list as GitLab's `GET /projects/:id/environments` answers.
@@ -140,13 +128,13 @@ pub(super) async fn post_environments(state: AppState, request: Request) -> Resu
     request.caller.writes_of(project)?;
     if request.body.iter().find(|byte| !byte.is_ascii_whitespace()).is_none_or(|byte| *byte != b'[') {
         let input = of_project(request.json::<EnvironmentInput>()?, project)?;
-        return written(&state.catalog.put_environment(authority, None, Some(project), input).await?);
+        return written(state.catalog.put_environment(authority, None, Some(project), input).await?);
     }
     let inputs = request.json::<Vec<EnvironmentInput>>()?;
     if inputs.len() > ENVIRONMENTS_MAX {
         let detail =
             format!("the limit is {ENVIRONMENTS_MAX} environments per request; this has {}", inputs.len());
-        return Err(Problem::new(Code::InvalidBody, detail));
+        return Err(Problem::new(ProblemCode::InvalidBody, detail));
     }
     let told = |index: usize, mut problem: Problem| {
         problem.detail = format!("[{index}]: {}; nothing of the list was saved", problem.detail);
@@ -162,14 +150,8 @@ pub(super) async fn post_environments(state: AppState, request: Request) -> Resu
         Some(index) => told(index, error.into()),
         None => error.into(),
     })?;
-    let items: Vec<_> = items
-        .iter()
-        .map(|outcome| Written {
-            value: &outcome.value,
-            metadata: WrittenMetadata { offset: outcome.offset, warnings: &outcome.warnings },
-        })
-        .collect();
-    respond::uncached_json(StatusCode::OK, &serde_json::json!({ "items": items }))
+    let items = items.into_iter().map(of_outcome).collect();
+    respond::uncached_json(StatusCode::OK, &WrittenList { items })
 }
 
 /// That an input speaks of the project under which it was sent.
@@ -190,7 +172,7 @@ pub(super) async fn stop_environment(state: AppState, request: Request) -> Resul
         request.json::<serde_json::Map<String, serde_json::Value>>()?;
     }
     writes_of_owner(&state, &request, &id).await?;
-    written(&state.catalog.stop_environment(&id).await?)
+    written(state.catalog.stop_environment(&id).await?)
 }
 
 /// Lets go of an environment.
@@ -208,7 +190,7 @@ pub(super) async fn post_deployment(state: AppState, request: Request) -> Result
     if let Some(project) = input.environment_project() {
         request.caller.writes_of(project)?;
     }
-    written(&state.catalog.deploy(request.caller.authority(), input).await?)
+    written(state.catalog.deploy(request.caller.authority(), input).await?)
 }
 
 /// Records how a deployment stands.
@@ -218,7 +200,7 @@ pub(super) async fn put_deployment(state: AppState, request: Request) -> Result<
     read.finish()?;
     let id = deployment_id(&request)?;
     let project = deploying(&state, &request, id, project).await?;
-    written(&state.catalog.set_deployment_status(&project, id, request.json::<StatusInput>()?).await?)
+    written(state.catalog.set_deployment_status(&project, id, request.json::<StatusInput>()?).await?)
 }
 
 /// The project whose deployment of a number is meant: the one that is named, or the only one that the caller writes of.
@@ -247,7 +229,7 @@ async fn deploying(
             Err(error) => return Err(error.into()),
         }
     }
-    Err(Problem::new(Code::NotFound, format!("no deployment `{id}`")))
+    Err(Problem::new(ProblemCode::NotFound, format!("no deployment `{id}`")))
 }
 
 /// The deployment that an address names.
@@ -256,7 +238,7 @@ pub(super) fn deployment_id(request: &Request) -> Result<DeploymentId, Problem> 
     let number = text.parse().ok().filter(|number| i64::try_from(*number).is_ok());
     number
         .map(DeploymentId)
-        .ok_or_else(|| Problem::new(Code::NotFound, format!("invalid deployment id `{text}`")))
+        .ok_or_else(|| Problem::new(ProblemCode::NotFound, format!("invalid deployment id `{text}`")))
 }
 
 /// That a caller may write of an environment; what the caller does not see is as if it were not there.
@@ -265,7 +247,7 @@ async fn writes_of_owner(state: &AppState, request: &Request, id: &EnvironmentId
     let allowed = match owner {
         Some(owner) => request.caller.writes_of(&owner),
         None => Err(Problem::new(
-            Code::DeclaredElsewhere,
+            ProblemCode::DeclaredElsewhere,
             format!(
                 "the environment `{id}` is declared by a resource of a cluster; change or delete it there"
             ),
@@ -273,7 +255,7 @@ async fn writes_of_owner(state: &AppState, request: &Request, id: &EnvironmentId
     };
     match allowed {
         Err(refusal) if sees(state, request, id).await? => Err(refusal),
-        Err(_) => Err(Problem::new(Code::NotFound, format!("no environment `{id}`"))),
+        Err(_) => Err(Problem::new(ProblemCode::NotFound, format!("no environment `{id}`"))),
         Ok(()) => Ok(()),
     }
 }
@@ -289,6 +271,6 @@ async fn sees(state: &AppState, request: &Request, id: &EnvironmentId) -> Result
 
 async fn withdrawn(state: &AppState, kind: CatalogKind, name: &str) -> Result<Response, Problem> {
     let outcome = state.catalog.withdraw(kind, name).await?;
-    let metadata = WrittenMetadata { offset: outcome.offset, warnings: &[] };
-    respond::uncached_json(StatusCode::OK, &serde_json::json!({ "metadata": metadata }))
+    let metadata = WriteMetadata { offset: outcome.offset, warnings: Vec::new() };
+    respond::uncached_json(StatusCode::OK, &Withdrawn { metadata })
 }

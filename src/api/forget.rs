@@ -4,7 +4,7 @@ use http::StatusCode;
 use serde::Deserialize;
 
 use crate::app::AppState;
-use crate::http::problem::{Code, Problem};
+use crate::http::problem::{Problem, ProblemCode};
 use crate::http::request::Request;
 use crate::http::respond::{self, Response};
 use strandline_log::{Forget, ForgetRefusal, Forgotten};
@@ -71,10 +71,10 @@ pub(super) async fn forget(state: AppState, request: Request) -> Result<Response
     };
     let forgotten = state.catalog.forget(forget).await?.map_err(|refusal| match refusal {
         ForgetRefusal::UnknownKind { .. } | ForgetRefusal::Nothing => {
-            Problem::new(Code::NotFound, refusal.to_string())
+            Problem::new(ProblemCode::NotFound, refusal.to_string())
         }
         ForgetRefusal::AmbiguousKind(_) => Problem::field("kind", refusal),
-        ForgetRefusal::Watched(_) => Problem::new(Code::StillWatched, refusal.to_string()),
+        ForgetRefusal::Watched(_) => Problem::new(ProblemCode::StillWatched, refusal.to_string()),
     })?;
     if !input.dry_run {
         let (ended, gaps) = (forgotten.ended.len(), forgotten.gaps);

@@ -1,15 +1,12 @@
 //! `/api/v1/overview` and `/api/v1/views`.
 
-use serde::Serialize;
-
 use crate::app::{AppState, selection};
 use crate::http::auth;
 use crate::http::params::LIMIT;
 use crate::http::problem::Problem;
 use crate::http::request::Request;
 use crate::http::respond::{self, Response};
-use strandline_model::SavedView;
-use strandline_protocol::Overview;
+use strandline_protocol::{Overview, SavedViews};
 use strandline_query::GetOverview;
 
 /// Environments counted in groups.
@@ -28,14 +25,8 @@ pub(super) async fn overview(state: AppState, request: Request) -> Result<Respon
     respond::json(&request, &found)
 }
 
-/// All views.
-#[derive(Serialize)]
-struct Views<'a> {
-    items: &'a [SavedView],
-}
-
 /// The overviews that the configuration gives names.
 pub(super) async fn views(state: AppState, request: Request) -> Result<Response, Problem> {
     request.query.reader().finish()?;
-    respond::json(&request, &Views { items: &state.views })
+    respond::json(&request, &SavedViews { items: state.views.to_vec() })
 }

@@ -12,7 +12,7 @@ use crate::http::params::{
     LANE, LIMIT, MAP, NAME, NAMESPACE, ORDER, OWNER, PROJECT, PROJECT_ONE, PROTECTED, REASON, REF, REGION,
     SINCE, STATE, STATUS, TAG, TIER, TO, TYPE, UNDER, VAR, VERBOSE, VIEW, WINDOW, WITH,
 };
-use crate::http::problem::Problem;
+use crate::http::respond;
 use crate::http::router::{Route, Router, mount, nothing_here};
 use warp::Filter;
 
@@ -167,6 +167,6 @@ pub const ROUTES: &[Route<AppState>] = &[
 
 /// The API's router: every route, and problems for whatever else stands under `/api`.
 pub fn routes(state: &AppState) -> Router {
-    let elsewhere = warp::path("api").and(nothing_here(Problem::into_response));
-    mount(ROUTES, state, Problem::into_response).or(elsewhere).unify().boxed()
+    let elsewhere = warp::path("api").and(nothing_here(respond::problem));
+    mount(ROUTES, state, respond::problem).or(elsewhere).unify().boxed()
 }

@@ -5,7 +5,7 @@ use crate::http::params::{
     AGENT, CLUSTERS, GROUP, GROUP_BY, HEALTH, LABELS, NAME, PROJECT, Parameter, REGION, Reader, STATE, TIER,
     VIEW,
 };
-use crate::http::problem::{Code, Problem};
+use crate::http::problem::{Problem, ProblemCode};
 use crate::http::request::Request;
 use strandline_model::{EnvironmentFilter, GroupBy, SavedView};
 use strandline_syntax::Glob;
@@ -20,7 +20,7 @@ pub fn view<'s>(state: &'s AppState, request: &Request) -> Result<Option<&'s Sav
             [] => "the configuration has no `views`".to_owned(),
             names => format!("use one of {}", names.join(", ")),
         };
-        Problem::new(Code::NotFound, format!("no view `{name}`; {there}"))
+        Problem::new(ProblemCode::NotFound, format!("no view `{name}`; {there}"))
     })
 }
 

@@ -303,10 +303,10 @@ mod tests {
     use crate::cli::runtime::runtime;
     use crate::http::auth::Gate;
     use crate::http::auth::TokenHash;
+    use crate::http::context::Context;
     use crate::http::params::{AT, CONTINUE, LIMIT};
-    use crate::http::problem::{Code, Problem};
-    use crate::http::request::Context;
-    use crate::http::respond::json;
+    use crate::http::problem::{Problem, ProblemCode};
+    use crate::http::respond::{self, json};
     use crate::http::router::{Route, Router, mount};
     use crate::http::{Access, Caller, Hosts, ServerOptions, serve};
     use std::path::PathBuf;
@@ -354,7 +354,7 @@ mod tests {
             let size = request.query.reader().page().limit.min(2);
             let token = request.query.one(CONTINUE);
             if token.is_some() && request.query.one(AT).is_some() {
-                return Err(Problem::new(Code::BadPageToken, "another moment"));
+                return Err(Problem::new(ProblemCode::BadPageToken, "another moment"));
             }
             let start: usize = token.and_then(|token| token.parse().ok()).unwrap_or(0);
             let items: Vec<_> = (start..3).take(size).collect();
@@ -375,7 +375,7 @@ mod tests {
     }
 
     async fn listed(limit: Option<u64>) -> Result<Value, CliError> {
-        let (address, _end) = served(mount(PAGES, &(), Problem::into_response)).await;
+        let (address, _end) = served(mount(PAGES, &(), respond::problem)).await;
         let client = Client::new(&format!("{address}/prefix/"), None)?;
         client.list("reading items", "/items", vec![Parameter::new("at", "2h")], limit).await
     }
@@ -405,7 +405,7 @@ mod tests {
         let config = crate::config::parse(&format!("{entry}{}}}]}}", TokenHash::of("sl_ci")), Path::new("c"));
         let access = config.expect("a configuration").access;
         let access = Access::new(access, false, Arc::new(SystemClock));
-        let (address, _end) = served(mount(WHO, &Guarded(Arc::new(access)), Problem::into_response)).await;
+        let (address, _end) = served(mount(WHO, &Guarded(Arc::new(access)), respond::problem)).await;
         let ask = async |token: Option<&str>, token_file: Option<PathBuf>| {
             let token = token.map(|token| token.parse().expect("a token"));
             let args = AddressArgs { server: address.clone(), token, token_file };

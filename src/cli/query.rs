@@ -61,7 +61,7 @@ mod tests {
     use super::*;
     use crate::cli::client::refused;
     use crate::cli::error::Exit;
-    use crate::http::problem::{Code, ParameterError, Problem};
+    use crate::http::problem::{ParameterError, Problem, ProblemCode};
 
     /// What is typed wrong is reported by the argument that was typed, whatever the parameter is called.
     #[test]
@@ -86,7 +86,7 @@ mod tests {
         }
         assert_eq!(reported(&[given("from", "--from")], wrong("tier")).0, "tier: no");
         // The moment of an answer is refused by no name of a parameter.
-        for code in [Code::FutureMoment, Code::Compacted] {
+        for code in [ProblemCode::FutureMoment, ProblemCode::Compacted] {
             let late = || Problem::new(code, "too late");
             let both = [given("to", "--to"), given("from", "--from")];
             assert_eq!(reported(&both, late()).0, "--to: too late");

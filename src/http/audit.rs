@@ -1,8 +1,8 @@
 //! Tells the log who did what: writing always, reading where the configuration says so. Lines have the target `audit`.
 
-use super::auth::Caller;
+use super::caller::Caller;
+use super::context::Context;
 use super::problem::Problem;
-use super::request::Context;
 use super::respond::Response;
 
 /// Tells who asked for what, and what came of it. Bodies are not told, nor tokens: a token stands in no address.
@@ -15,7 +15,7 @@ pub(super) fn tell(
 ) {
     let (status, code) = match answer {
         Ok(response) => (response.status(), None),
-        Err(problem) => (problem.code.status(), Some(problem.code.as_str())),
+        Err(problem) => (problem.status(), Some(problem.code.as_str())),
     };
     tracing::info!(
         target: "audit",

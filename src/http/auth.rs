@@ -7,133 +7,23 @@ mod report;
 mod tests;
 mod wrong;
 
-use std::sync::{Arc, LazyLock, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
+use super::caller::Caller;
+use super::context::Context;
 use super::credentials::{Presented, presented};
-use super::problem::{Code, Problem};
-use super::request::{Context, Request};
-use crate::catalog::Authority;
+use super::problem::{Problem, ProblemCode};
+use super::request::Request;
 use known::Known;
+use report::token_report;
 use strandline_clock::Clock;
-use strandline_gitlab::Membership;
 use strandline_model::Timestamp;
+use strandline_protocol::TokensReport;
 use strandline_query::Scope;
 use strandline_sqlite::Asker;
 use wrong::{Verdict, WrongTokens};
 
 pub use config::{AccessConfig, EXPIRY_NOTICE, LocalAccess, TOKEN_PREFIX, TokenConfig, TokenHash};
-pub use report::{TokenReport, TokensReport};
-
-/// Whoever asks, as far as a token or its absence tells.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Caller {
-    /// The token's name, which logs tell; in parentheses, which no token has, where there is no token.
-    pub name: String,
-    /// Whose token it is.
-    pub user: Option<String>,
-    /// The projects and groups of which they see what belongs to them.
-    pub member: Membership,
-    /// Whether they see everything, whatever they are a member of.
-    pub everything: bool,
-    /// Whether they may write, of what they see.
-    pub write: bool,
-}
-
-impl Caller {
-    /// Somebody on this machine: sees and writes everything.
-    pub fn local() -> Self {
-        Caller { write: true, ..Caller::local_reader() }
-    }
-
-    /// Somebody on this machine who only reads: sees everything.
-    pub fn local_reader() -> Self {
-        Caller { everything: true, ..Caller::nobody("(local)") }
-    }
-
-    /// Anybody, where no token is configured: sees everything and writes nothing.
-    pub fn anyone() -> Self {
-        Caller { everything: true, ..Caller::nobody("(anyone)") }
-    }
-
-    /// Somebody who was not asked who they are: sees and writes nothing.
-    pub fn unasked() -> Self {
-        Caller::nobody("(unasked)")
-    }
-
-    fn nobody(name: &str) -> Self {
-        Caller {
-            name: name.to_owned(),
-            user: None,
-            member: Membership::default(),
-            everything: false,
-            write: false,
-        }
-    }
-
-    /// Whether a project is theirs, by the rule by which they see what belongs to it.
-    pub fn has(&self, project: &str) -> bool {
-        self.everything || self.member.holds(project)
-    }
-
-    /// Whether they presented a token.
-    pub fn has_token(&self) -> bool {
-        !self.name.starts_with('(')
-    }
-
-    /// That they may write of what they see.
-    ///
-    /// # Errors
-    /// `forbidden`; without a token `writing_needs_token`.
-    pub fn may_write(&self) -> Result<(), Problem> {
-        if self.write {
-            return Ok(());
-        }
-        Err(if self.has_token() {
-            Problem::new(Code::Forbidden, format!("the token `{}` is read-only", self.name))
-        } else {
-            let detail = "access without a token is read-only; writing needs a token";
-            Problem::new(Code::WritingNeedsToken, detail)
-        })
-    }
-
-    /// That they may write of this project.
-    ///
-    /// # Errors
-    /// `forbidden`, in the same words whether there is such a project or not.
-    pub fn writes_of(&self, project: &str) -> Result<(), Problem> {
-        if self.write && self.has(project) {
-            return Ok(());
-        }
-        let detail = format!("the token `{}` has no write access to the project `{project}`", self.name);
-        Err(Problem::new(Code::Forbidden, detail))
-    }
-
-    /// How far their word goes in what they may write of.
-    pub fn authority(&self) -> Authority {
-        if self.everything { Authority::Everything } else { Authority::Projects }
-    }
-
-    /// That they see everything, for what is told of all clusters together.
-    ///
-    /// # Errors
-    /// `forbidden`.
-    pub fn sees_everything(&self) -> Result<(), Problem> {
-        let detail = || format!("the token `{}` lacks `everything`, which this request needs", self.name);
-        if self.everything { Ok(()) } else { Err(Problem::new(Code::Forbidden, detail())) }
-    }
-}
-
-impl From<&TokenConfig> for Caller {
-    fn from(token: &TokenConfig) -> Self {
-        Caller {
-            name: token.name.clone(),
-            user: token.user.clone(),
-            member: Membership::new(&token.projects, &token.groups),
-            everything: token.everything,
-            write: token.write,
-        }
-    }
-}
 
 /// Tells who asks; the router asks it before anything of a request is read.
 pub trait Gate {
@@ -222,9 +112,9 @@ impl Access {
         let (known, now) = (self.known(), self.clock.now());
         let items = known.config.tokens.iter().filter_map(|config| {
             let token = known.find(config.hash)?;
-            Some(TokenReport::new(config, token.used(), token.has_expired(now)))
+            Some(token_report(config, token.used(), token.has_expired(now)))
         });
-        TokensReport { items: items.collect(), since: self.since, problem: self.problem() }
+        TokensReport { items: items.collect(), since: self.since, problem: self.problem().map(str::to_owned) }
     }
 
     fn known(&self) -> Arc<Known> {
@@ -238,7 +128,7 @@ impl Access {
         match self.wrong.count(context.peer.map(|peer| peer.ip()), now) {
             Verdict::Refuse => {
                 tracing::warn!(peer, trace_id, "unknown token presented");
-                Problem::new(Code::Unauthorized, "unknown token")
+                Problem::new(ProblemCode::Unauthorized, "unknown token")
             }
             Verdict::Wait { wait, first } => {
                 // One line says it: whoever sends thousands must not fill the log.
@@ -255,7 +145,7 @@ impl Access {
                     "too many unknown tokens from this address; retry in {} s with a valid token",
                     wait.as_secs()
                 );
-                Problem::new(Code::TooManyWrongTokens, detail).retry_after(wait)
+                Problem::new(ProblemCode::TooManyWrongTokens, detail).retry_after(wait)
             }
         }
     }
@@ -277,7 +167,7 @@ impl Gate for Access {
             Presented::Unreadable if known.guarded => None,
             _ => {
                 let detail = "this request needs a token; send it as `Authorization: Bearer`, or as the password of Basic authentication";
-                return known.without.clone().ok_or_else(|| Problem::new(Code::Unauthorized, detail));
+                return known.without.clone().ok_or_else(|| Problem::new(ProblemCode::Unauthorized, detail));
             }
         };
         let (now, found) = (self.clock.now(), token.and_then(|token| known.find(TokenHash::of(&token))));
@@ -287,7 +177,7 @@ impl Gate for Access {
             let peer = context.peer.map(|peer| peer.to_string());
             tracing::warn!(peer, trace_id = context.trace.as_str(), token = name, "a token has expired");
             let detail = format!("the token `{name}` expired at {expires}; request a new one");
-            return Err(Problem::new(Code::TokenExpired, detail));
+            return Err(Problem::new(ProblemCode::TokenExpired, detail));
         }
         token.use_it(now, context.peer.map(|peer| peer.ip()));
         Ok(Arc::clone(&token.caller))
@@ -309,10 +199,4 @@ fn scope_of(caller: &Caller) -> Scope {
         return Scope::everything();
     }
     Scope::members(caller.member.clone())
-}
-
-/// The caller of routes that ask nobody who they are.
-pub(super) fn unasked() -> Arc<Caller> {
-    static UNASKED: LazyLock<Arc<Caller>> = LazyLock::new(|| Arc::new(Caller::unasked()));
-    Arc::clone(&UNASKED)
 }

@@ -8,8 +8,8 @@ use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use serde::de::DeserializeOwned;
 use serde_json::error::Category;
 
-use super::problem::{Code, Place, Problem};
-use super::request::Context;
+use super::context::Context;
+use super::problem::{BodyPosition, Problem, ProblemCode};
 use strandline_object::json::{Lexer, Token, unquote};
 use strandline_syntax::diagnostics::reason_of_json;
 
@@ -59,13 +59,15 @@ pub(super) async fn read(context: &Context, body: Incoming, most: usize) -> Resu
 
 fn not_json() -> Problem {
     let detail = "the body must be JSON; send it with `Content-Type: application/json`";
-    Problem::new(Code::UnsupportedMediaType, detail)
+    Problem::new(ProblemCode::UnsupportedMediaType, detail)
 }
 
 /// Gives up waiting for a body after so long.
 async fn in_time<T>(longest: Duration, what: &str, waited: impl Future<Output = T>) -> Result<T, Problem> {
     let waited = tokio::time::timeout(longest, waited).await;
-    waited.map_err(|_| Problem::new(Code::BodyTimeout, format!("the body {what} {} s", longest.as_secs())))
+    waited.map_err(|_| {
+        Problem::new(ProblemCode::BodyTimeout, format!("the body {what} {} s", longest.as_secs()))
+    })
 }
 
 /// All of a body; none when it is longer than it may be.
@@ -74,7 +76,7 @@ async fn collect(context: &Context, mut body: Incoming, most: usize) -> Result<O
     while let Some(part) = in_time(SILENCE, "stalled for", body.next()).await? {
         let Some(part) = part else {
             return Err(Problem::new(
-                Code::InvalidBody,
+                ProblemCode::InvalidBody,
                 "the connection was closed before the end of the body",
             ));
         };
@@ -88,7 +90,7 @@ async fn collect(context: &Context, mut body: Incoming, most: usize) -> Result<O
 }
 
 fn too_large(most: usize) -> Problem {
-    Problem::new(Code::BodyTooLarge, format!("the body exceeds the limit of {most} bytes"))
+    Problem::new(ProblemCode::BodyTooLarge, format!("the body exceeds the limit of {most} bytes"))
 }
 
 /// Whether a media type is JSON in UTF-8, which is JSON's only encoding between programs (RFC 8259).
@@ -108,7 +110,7 @@ pub(super) fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
         wrong("the body is not UTF-8", &String::from_utf8_lossy(before), before.len())
     })?;
     if text.trim().is_empty() {
-        return Err(Problem::new(Code::InvalidBody, "the body is empty; a JSON document is required"));
+        return Err(Problem::new(ProblemCode::InvalidBody, "the body is empty; a JSON document is required"));
     }
     serde_json::from_str(text).map_err(|error| {
         let end = offset(text, error.line(), error.column());
@@ -128,8 +130,9 @@ fn wrong(message: &str, text: &str, at: usize) -> Problem {
     let line = before.matches('\n').count() + 1;
     let field = shortened(&field(text, at));
     let on = if field.is_empty() { String::new() } else { format!("{field}: ") };
-    let place = Place { field, line: Some(line), column: Some(column) };
-    Problem::new(Code::InvalidBody, format!("{on}{message}, in line {line}, column {column}")).at(place)
+    let place = BodyPosition { field, line: Some(line), column: Some(column) };
+    Problem::new(ProblemCode::InvalidBody, format!("{on}{message}, in line {line}, column {column}"))
+        .at(place)
 }
 
 /// The offset of what serde_json names by a line, from 1, and the bytes read of it.

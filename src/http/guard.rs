@@ -11,12 +11,13 @@ use http::{Method, Request, StatusCode};
 use hyper::body::{Body, Incoming};
 use tower_service::Service;
 
+use super::context::Context;
+use super::host::Hosts;
 use super::load::Account;
-use super::problem::{Code, Problem};
-use super::request::Context;
-use super::respond::Response;
+use super::problem::{Problem, ProblemCode};
+use super::respond::{self, Response};
 use super::router::Router;
-use super::{Hosts, ServerOptions};
+use super::server_options::ServerOptions;
 use strandline_syntax::diagnostics::panic_text;
 
 /// The longest address that is read; the longest of ours stays far below.
@@ -53,7 +54,7 @@ pub async fn answer(
     let context = Context { peer: Some(address), reserved, account, ..known };
     request.extensions_mut().insert(context.clone());
     let response = match refusal(&options.hosts, &request) {
-        Some(problem) => problem.into_response(&context),
+        Some(problem) => respond::problem(problem, &context),
         None => caught(router, request, &context).await,
     };
     let route = response.extensions().get().copied();
@@ -74,11 +75,11 @@ fn refusal(hosts: &Hosts, request: &Request<Incoming>) -> Option<Problem> {
     let address = request.uri().path_and_query().map_or(0, |address| address.as_str().len());
     if address > ADDRESS_BYTES_MAX {
         let detail = format!("the URL has {address} bytes; the limit is {ADDRESS_BYTES_MAX}");
-        return Some(Problem::new(Code::UriTooLong, detail));
+        return Some(Problem::new(ProblemCode::UriTooLong, detail));
     }
     if !hosts.allow(request.uri(), request.headers()) {
         let detail = "the Host header is not a name of this server";
-        return Some(Problem::new(Code::MisdirectedRequest, detail));
+        return Some(Problem::new(ProblemCode::MisdirectedRequest, detail));
     }
     None
 }
@@ -95,7 +96,7 @@ async fn caught(router: Router, request: Request<Incoming>, context: &Context) -
                 panic = panic_text(&*panic),
                 "a handler panicked"
             );
-            Problem::internal("a panic").into_response(context)
+            respond::problem(Problem::internal("a panic"), context)
         }
     }
 }
@@ -110,7 +111,7 @@ fn counted(response: Response, context: &Context) -> Response {
     }
     match context.account.take(bytes) {
         Ok(()) => response,
-        Err(problem) => problem.into_response(context),
+        Err(problem) => respond::problem(problem, context),
     }
 }
 

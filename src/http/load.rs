@@ -9,9 +9,9 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::auth::Caller;
+use super::caller::Caller;
 use super::places::{Places, neighbourhood};
-use super::problem::{Code, Problem};
+use super::problem::{Problem, ProblemCode};
 use strandline_sqlite::Asker;
 
 /// The most that may be under way.
@@ -140,7 +140,7 @@ impl Account {
         let share = requests.by.get(asker).copied().unwrap_or_default();
         if share.requests >= most {
             let detail = format!("you have reached the limit of {most} concurrent requests; retry later");
-            return Err(Problem::new(Code::TooManyRequests, detail));
+            return Err(Problem::new(ProblemCode::TooManyRequests, detail));
         }
         requests.by.insert(Arc::clone(asker), Share { requests: share.requests + 1, ..share });
         *opened.lock() = Some(Taken { asker: Arc::clone(asker), bytes: 0 });
@@ -162,11 +162,11 @@ impl Account {
         let share = requests.by.get(&taken.asker).copied().unwrap_or_default();
         if !fits(share.bytes, limits.bytes_each) {
             let detail = "your concurrent requests and responses have reached the size limit; retry later";
-            return Err(Problem::new(Code::TooManyRequests, detail));
+            return Err(Problem::new(ProblemCode::TooManyRequests, detail));
         }
         if !fits(requests.bytes, limits.bytes) {
             let detail = "concurrent requests have reached the memory limit; retry later";
-            return Err(Problem::new(Code::Overloaded, detail));
+            return Err(Problem::new(ProblemCode::Overloaded, detail));
         }
         requests.add(taken, bytes);
         Ok(())
@@ -230,7 +230,7 @@ mod tests {
         Load::new(LoadLimits { requests_each, bytes, bytes_each, ..LoadLimits::default() })
     }
 
-    fn entered(load: &Load, asker: &str) -> Result<Account, Code> {
+    fn entered(load: &Load, asker: &str) -> Result<Account, ProblemCode> {
         let account = Account::of(load);
         account.enter(&asker.into()).map_err(|problem| problem.code)?;
         Ok(account)
@@ -242,11 +242,11 @@ mod tests {
         let take = |account: &Account, bytes| account.take(bytes).map_err(|problem| problem.code);
         let first = entered(&load, "much").expect("let in");
         let second = entered(&load, "much").expect("let in");
-        assert_eq!(entered(&load, "much").err(), Some(Code::TooManyRequests));
+        assert_eq!(entered(&load, "much").err(), Some(ProblemCode::TooManyRequests));
         let other = entered(&load, "other").expect("let in");
         assert_eq!(take(&first, 50), Ok(()));
-        assert_eq!(take(&second, 11), Err(Code::TooManyRequests), "the share of one is 60");
-        assert_eq!(take(&other, 51), Err(Code::Overloaded), "and of all 100");
+        assert_eq!(take(&second, 11), Err(ProblemCode::TooManyRequests), "the share of one is 60");
+        assert_eq!(take(&other, 51), Err(ProblemCode::Overloaded), "and of all 100");
         assert_eq!(take(&other, 50), Ok(()));
         assert_eq!(load.counts().bytes, 100);
         drop((first, second));
@@ -264,7 +264,7 @@ mod tests {
         let large = entered(&load, "one").expect("let in");
         assert!(large.take(30).is_ok() && large.take(1000).is_ok());
         let next = entered(&load, "one").expect("let in");
-        assert_eq!(next.take(1).map_err(|problem| problem.code), Err(Code::TooManyRequests));
+        assert_eq!(next.take(1).map_err(|problem| problem.code), Err(ProblemCode::TooManyRequests));
     }
 
     #[test]

@@ -5,8 +5,8 @@
 
 use http::header::{HOST, HeaderName, ORIGIN};
 
-use super::problem::{Code, Problem};
-use super::request::Context;
+use super::context::Context;
+use super::problem::{Problem, ProblemCode};
 
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
@@ -17,7 +17,7 @@ const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 pub(super) fn check(context: &Context) -> Result<(), Problem> {
     let refused = |what: &str| {
         let detail = format!("cross-site write requests are refused: {what}");
-        Err(Problem::new(Code::CrossSite, detail))
+        Err(Problem::new(ProblemCode::CrossSite, detail))
     };
     let said = |name: &HeaderName| {
         context.headers.get_all(name).iter().map(|value| value.to_str().unwrap_or("?")).collect::<Vec<_>>()
@@ -85,7 +85,7 @@ mod tests {
                 context.headers.append(name, http::HeaderValue::from_static(value));
             }
             let code = check(&context).err().map(|problem| problem.code);
-            assert_eq!(code, (!allowed).then_some(Code::CrossSite), "{host} {headers:?}");
+            assert_eq!(code, (!allowed).then_some(ProblemCode::CrossSite), "{host} {headers:?}");
         }
     }
 }

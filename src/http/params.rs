@@ -3,8 +3,8 @@
 use std::str::FromStr;
 use std::time::Duration;
 
+use super::percent::decode;
 use super::problem::{ParameterError, Problem};
-use super::request::decode;
 use strandline_model::{At, parse_duration};
 use strandline_protocol::HealthHistory;
 use strandline_query::{HealthFilter, PageRequest};

@@ -4,10 +4,11 @@ use http::StatusCode;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, HeaderValue, IF_NONE_MATCH, LINK, VARY};
 use serde::Serialize;
 
+use super::context::Context;
 use super::params::{AT, CONTINUE, Parameter};
 use super::problem::Problem;
-use super::request::{Context, Request};
-use strandline_protocol::{Page, PageMetadata};
+use super::request::Request;
+use strandline_protocol::{Page, PageMetadata, ProblemDocument};
 
 /// An answer; its body's type is warp's own and has no name outside of it.
 pub type Response = warp::reply::Response;
@@ -85,6 +86,31 @@ pub fn uncached_json(status: StatusCode, value: &impl Serialize) -> Result<Respo
     let mut body = serde_json::to_vec(value).map_err(Problem::internal)?;
     body.push(b'\n');
     Ok(uncached(status, "application/json", body))
+}
+
+/// A problem, as `application/problem+json`.
+pub fn problem(problem: Problem, context: &Context) -> Response {
+    let (status, headers) = (problem.status(), problem.headers().collect::<Vec<_>>());
+    let code = problem.code;
+    let document = ProblemDocument {
+        kind: format!("urn:strandline:problem:{}", code.as_str()),
+        title: code.title().to_owned(),
+        status: status.as_u16(),
+        detail: problem.detail,
+        code: code.as_str().to_owned(),
+        instance: context.path.clone(),
+        trace_id: context.trace.as_str().to_owned(),
+        errors: problem.errors,
+        candidates: problem.candidates,
+        earliest: problem.earliest.map(|earliest| *earliest),
+        place: problem.place.map(|place| *place),
+        gone: problem.gone.map(|gone| *gone),
+    };
+    // Serialising strings cannot fail; should it ever, an empty object still is valid JSON.
+    let body = serde_json::to_vec(&document).unwrap_or_else(|_| b"{}".to_vec());
+    let mut response = uncached(status, "application/problem+json", body);
+    response.headers_mut().extend(headers);
+    response
 }
 
 /// An answer that no cache keeps and that is never "not modified", whatever the caller says to hold.

@@ -10,10 +10,13 @@ use warp::Filter;
 use warp::filters::BoxedFilter;
 use warp::filters::path::FullPath;
 
-use super::auth::{self, Caller, Gate};
+use super::auth::Gate;
+use super::caller::{self, Caller};
+use super::context::Context;
 use super::params::{Parameter, Query};
-use super::problem::{Code, Problem};
-use super::request::{Context, Request, decode};
+use super::percent::decode;
+use super::problem::{Problem, ProblemCode};
+use super::request::Request;
 use super::requests::MatchedRoute;
 use super::respond::Response;
 use super::{audit, body, load, origin};
@@ -232,7 +235,7 @@ async fn answer<S: Gate>(route: &'static Route<S>, state: S, asked: Asked<'_>) -
     let (context, method) = (asked.context, &asked.context.method);
     if context.reserved && !route.vital {
         let detail = "the limit of connections, or of those from one address, is reached; retry later";
-        return Err(Problem::new(Code::TooManyConnections, detail));
+        return Err(Problem::new(ProblemCode::TooManyConnections, detail));
     }
     if *method == Method::OPTIONS {
         return Ok(options(&route.allow()));
@@ -245,7 +248,7 @@ async fn answer<S: Gate>(route: &'static Route<S>, state: S, asked: Asked<'_>) -
         origin::check(context)?;
     }
     let open = route.open && gets;
-    let caller = if open { auth::unasked() } else { state.caller(context)? };
+    let caller = if open { caller::unasked() } else { state.caller(context)? };
     let audited = !open && (!operation.reads || state.audits_reads());
     let audit = audited.then(|| Arc::clone(&caller));
     let answer = carry_out(route, operation, state, caller, asked).await;

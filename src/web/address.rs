@@ -7,7 +7,7 @@ use http::header::{HeaderValue, LOCATION};
 use super::HTML;
 use crate::app::AppState;
 use crate::http::params::{AT, FROM, Parameter, SINCE, TO};
-use crate::http::problem::{Code, ParameterError, Problem};
+use crate::http::problem::{ParameterError, Problem, ProblemCode};
 use crate::http::request::Request;
 use crate::http::respond::{Response, uncached};
 use strandline_model::{At, Timestamp};
@@ -34,7 +34,7 @@ where
     for wrong in suspects(&problem, &request) {
         let corrected = Request { query: request.query.refusing(&wrong), ..request.clone() };
         if let Ok(mut response) = page(state.clone(), corrected).await {
-            *response.status_mut() = problem.code.status();
+            *response.status_mut() = problem.status();
             return Ok(response);
         }
     }
@@ -68,9 +68,9 @@ fn redirect(query: &str) -> Result<Response, Problem> {
 /// Without which parameters the page may be there, the likeliest first.
 fn suspects(problem: &Problem, request: &Request) -> Vec<Vec<ParameterError>> {
     match problem.code {
-        Code::InvalidParameter if !problem.errors.is_empty() => vec![problem.errors.clone()],
+        ProblemCode::InvalidParameter if !problem.errors.is_empty() => vec![problem.errors.clone()],
         // Of the moment that is shown the answer does not say which of several it is.
-        Code::FutureMoment | Code::Compacted => {
+        ProblemCode::FutureMoment | ProblemCode::Compacted => {
             let named = (!problem.errors.is_empty()).then(|| problem.errors.clone());
             let detail = problem.errors.first().map_or(&problem.detail, |error| &error.detail);
             let given = MOMENTS.into_iter().filter(|moment| request.query.one(*moment).is_some());

@@ -29,14 +29,14 @@ use http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderV
 use warp::Filter;
 
 use crate::app::AppState;
+use crate::http::context::Context;
 use crate::http::params::{
     AGENT, AT, CHILDREN, CLUSTER, CLUSTERS, COLLAPSE, CONTINUE, ENVIRONMENT, FROM, GROUP, GROUP_BY, HEALTH,
     IGNORE, IMAGE, INCLUDE, LABELS, MAP, NAME, PROJECT, Parameter, Query, REGION, STATE, TIER, TO, UNDER,
     VIEW, WITH,
 };
 use crate::http::problem::Problem;
-use crate::http::request::Context;
-use crate::http::respond::{Response, uncached};
+use crate::http::respond::{self, Response, uncached};
 use crate::http::router::{Route, Router, mount, nothing_here};
 use address::answer;
 use prose::Prose;
@@ -114,7 +114,7 @@ fn elsewhere(problem: &Problem, context: &Context) -> Vec<(&'static str, String)
     let last = last.map(|offset| ("Show its last state", at(Some(&offset))));
     let past = query.one(AT).is_some_and(|at| at != "now");
     let of_a_moment = ["/environments/", "/resources/"].iter().any(|start| context.path.starts_with(start));
-    let missing = problem.code.status() == StatusCode::NOT_FOUND;
+    let missing = problem.status() == StatusCode::NOT_FOUND;
     let now = (past && of_a_moment && missing).then(|| ("Show it now", at(None)));
     last.into_iter().chain(now).collect()
 }
@@ -131,15 +131,15 @@ fn failure(problem: Problem, context: &Context) -> Response {
         elsewhere: elsewhere(&problem, context),
         shell: Shell::bare(problem.code.title()),
         title: problem.code.title(),
-        status: problem.code.status().as_u16(),
+        status: problem.code.status(),
         detail: Prose::new(&sentence(&problem.detail)),
         errors: errors.collect(),
         candidates: choices.collect(),
         trace_id: context.trace.as_str().to_owned(),
     };
-    let Ok(body) = page.render() else { return problem.into_response(context) };
+    let Ok(body) = page.render() else { return respond::problem(problem, context) };
     let mut response = Response::new(body.into());
-    *response.status_mut() = problem.code.status();
+    *response.status_mut() = problem.status();
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(HTML));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));

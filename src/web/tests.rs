@@ -18,9 +18,10 @@ use crate::format::tests::{
     NOON, counted, environment, folded_event, graph, health_history, image_use, owns, resource, snapshot,
     watch, why, why_path,
 };
+use crate::http::context::Context;
 use crate::http::params::Query;
-use crate::http::problem::{Code, ParameterError, Problem};
-use crate::http::request::{Context, Request};
+use crate::http::problem::{ParameterError, Problem, ProblemCode};
+use crate::http::request::Request;
 use strandline_model::{CoverageState, GroupBy, Health, Kind, Lane, Uid};
 use strandline_protocol::{
     Answer, Edge, Entry, Environment, Gap, Graph, Group, HealthHistory, Overview, OverviewCounts,
@@ -260,14 +261,14 @@ fn what_is_being_deleted_says_so_and_what_holds_it_back() {
 #[tokio::test]
 async fn problems_are_pages_with_the_same_status() {
     use http_body_util::BodyExt;
-    for code in Code::ALL {
+    for code in ProblemCode::ALL {
         let mut problem = Problem::new(code, HOSTILE);
         problem.errors = ["at", "tier"]
             .map(|name| ParameterError { parameter: name.into(), detail: HOSTILE.into() })
             .into();
         problem.candidates = vec![resource("Pod", HOSTILE, None).key];
         let response = failure(problem, &context("/resources/x"));
-        assert_eq!(response.status(), code.status());
+        assert_eq!(response.status().as_u16(), code.status());
         let body = response.into_body().collect().await.map(|body| body.to_bytes()).unwrap_or_default();
         let page = String::from_utf8_lossy(&body).into_owned();
         sound(&page);

@@ -10,7 +10,11 @@ mod onset;
 mod operations;
 mod over_time;
 mod overview;
+mod problem;
+mod problem_code;
 mod timeline;
+mod tokens;
+mod write;
 
 pub use catalog::{Agent, Deployment, LeftBehind, LeftNamespace, Project, ProjectGroup};
 pub use diff::{
@@ -24,10 +28,14 @@ pub use health::{HealthHistory, HealthInterval, HealthTime, LaterHealth};
 pub use onset::{Onset, OnsetChange, OnsetPlace, Rank};
 pub use operations::*;
 pub use over_time::{FieldValue, ImageInterval, ImageUse, Workload};
-pub use overview::{Overview, OverviewCounts, OverviewEnvironment, OverviewGroup};
+pub use overview::{Overview, OverviewCounts, OverviewEnvironment, OverviewGroup, SavedViews};
+pub use problem::{BodyPosition, EarliestMoment, ParameterError, ProblemDocument};
+pub use problem_code::ProblemCode;
 pub use timeline::{
     Bucket, Entry, EntryHealth, EntryResource, Tally, Timeline, TimelineBelow, TimelineGap, TimelinePage,
 };
+pub use tokens::{TokenReport, TokensReport};
+pub use write::{WithWarnings, Withdrawn, WriteMetadata, Written, WrittenList};
 
 use serde::{Deserialize, Serialize};
 

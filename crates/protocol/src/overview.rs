@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::UnknownWord;
-use strandline_model::{EnvironmentId, GroupBy, Health, HealthCounts, Timestamp, more_urgent};
+use strandline_model::{EnvironmentId, GroupBy, Health, HealthCounts, SavedView, Timestamp, more_urgent};
 
 /// All environments of a selection at a moment, in groups.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -84,4 +84,11 @@ pub struct OverviewEnvironment {
     pub health: Health,
     /// Since when it has been so.
     pub since: Timestamp,
+}
+
+/// The overviews that the configuration gives names.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct SavedViews {
+    /// In the order of the configuration.
+    pub items: Vec<SavedView>,
 }

@@ -69,7 +69,7 @@ fn token(name: &str, write: bool, everything: bool) -> TokenConfig {
 
 fn router(tokens: &[TokenConfig], loopback: bool) -> Router {
     let state = AppState { access: super::access(tokens, loopback), ..state(true) };
-    mount(THINGS, &state, Problem::into_response).or(routes(&state)).unify().boxed()
+    mount(THINGS, &state, respond::problem).or(routes(&state)).unify().boxed()
 }
 
 /// One that only this machine can reach, without tokens.
@@ -317,7 +317,7 @@ async fn audited() -> Server {
     let config = AccessConfig { tokens, audit_reads: true, ..AccessConfig::default() };
     let access = Arc::new(Access::new(config, false, Arc::new(SystemClock)));
     let state = AppState { access, ..state(true) };
-    server(mount(THINGS, &state, Problem::into_response).or(routes(&state)).unify().boxed(), |_| {}).await
+    server(mount(THINGS, &state, respond::problem).or(routes(&state)).unify().boxed(), |_| {}).await
 }
 
 #[tokio::test]
@@ -439,7 +439,7 @@ async fn who_writes_too_often_is_told_to_wait_and_may_read() {
     let quotas = QuotaConfig { writes_per_minute: 2, ..QuotaConfig::default() };
     let state = state(true);
     let state = AppState { catalog: state.catalog.clone().with_quotas(quotas), ..state };
-    let routes = mount(THINGS, &state, Problem::into_response).or(routes(&state)).unify().boxed();
+    let routes = mount(THINGS, &state, respond::problem).or(routes(&state)).unify().boxed();
     let server = server(routes, |_| {}).await;
     let put = async || send(&server, "PUT", "/things/shop", JSON, r#"{"name": "a"}"#).await;
     assert_eq!((status(&put().await), status(&put().await)), ("200", "200"));

@@ -19,8 +19,9 @@ use crate::format::tests::{
     NOON, counted, environment, folded_event, graph, health_history, owns, resource, snapshot, watch, why,
     why_path,
 };
-use crate::http::problem::{Code, ParameterError, Place, Problem};
-use crate::http::request::Context;
+use crate::http::context::Context;
+use crate::http::problem::{BodyPosition, ParameterError, Problem, ProblemCode};
+use crate::http::respond;
 use crate::http::router::Route;
 use strandline_model::{
     ChangedBy, CoverageState, DeletionCause, DeploymentStatus, EnvironmentFilter, EnvironmentId,
@@ -242,7 +243,7 @@ fn words_are_the_same_everywhere() {
     assert_eq!(words("EnvironmentState"), json!(EnvironmentState::ALL.map(EnvironmentState::as_str)));
     assert_eq!(words("Source"), json!(Source::ALL.map(Source::as_str)));
     let codes = &document()["components"]["schemas"]["Problem"]["properties"]["code"]["enum"];
-    assert_eq!(codes, &json!(Code::ALL.map(Code::as_str).as_slice()));
+    assert_eq!(codes, &json!(ProblemCode::ALL.map(ProblemCode::as_str).as_slice()));
 }
 
 fn gap() -> Gap {
@@ -393,13 +394,13 @@ fn edges_have_the_documented_shape() {
 async fn problems_have_the_documented_shape() {
     use http_body_util::BodyExt;
     let context = Context::new(http::Method::GET, "/x", http::HeaderMap::new());
-    for code in Code::ALL {
+    for code in ProblemCode::ALL {
         let mut problem = Problem::new(code, "what happened");
         problem.errors.push(ParameterError { parameter: "at".into(), detail: "no".into() });
         problem.candidates.push(resource("Pod", "web", None).key);
-        let problem = problem.at(Place { field: "a".into(), line: Some(1), column: Some(2) });
-        let response = problem.into_response(&context);
-        assert_eq!(response.status(), code.status());
+        let problem = problem.at(BodyPosition { field: "a".into(), line: Some(1), column: Some(2) });
+        let response = respond::problem(problem, &context);
+        assert_eq!(response.status().as_u16(), code.status());
         let body = response.into_body().collect().await.map(|body| body.to_bytes()).unwrap_or_default();
         let value: Value = serde_json::from_slice(&body).unwrap_or_default();
         holds("Problem", &value);

@@ -15,8 +15,8 @@ use crate::app::{AppState, ClusterLists, Metrics, Readiness, Rebuilding, RelistF
 use crate::catalog::CatalogWriter;
 use crate::http::auth::Gate;
 use crate::http::auth::{AccessConfig, TokenConfig};
+use crate::http::context::Context;
 use crate::http::problem::Problem;
-use crate::http::request::Context;
 use crate::http::{Access, Caller};
 use strandline_clock::SystemClock;
 use strandline_log::LogWriter;

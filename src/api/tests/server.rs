@@ -13,9 +13,7 @@ use super::state;
 use crate::api::routes;
 use crate::app::AppState;
 use crate::http::router::{Route, Router, mount};
-use crate::http::{
-    Hosts, Load, LoadLimits, RequestStats, RouteStats, ServerOptions, problem::Problem, serve,
-};
+use crate::http::{Hosts, Load, LoadLimits, RequestStats, RouteStats, ServerOptions, respond, serve};
 
 /// A server on a port of its own; ends when dropped.
 pub(super) struct Server {
@@ -192,7 +190,7 @@ const TROUBLE: &[Route<AppState>] = &[
 
 fn trouble() -> Router {
     let state = state(true);
-    mount(TROUBLE, &state, Problem::into_response).or(routes(&state)).unify().boxed()
+    mount(TROUBLE, &state, respond::problem).or(routes(&state)).unify().boxed()
 }
 
 #[tokio::test]

@@ -10,6 +10,8 @@ use std::time::Duration;
 use data_encoding::{HEXLOWER, HEXLOWER_PERMISSIVE};
 use sha2::{Digest, Sha256};
 
+use crate::http::caller::Caller;
+use strandline_gitlab::Membership;
 use strandline_model::Timestamp;
 
 /// What the tokens that we make begin with, so that scanners for leaked credentials can tell them.
@@ -92,5 +94,17 @@ impl FromStr for TokenHash {
         let digits = text.strip_prefix(ALGORITHM).ok_or(())?;
         let bytes = HEXLOWER_PERMISSIVE.decode(digits.as_bytes()).map_err(|_| ())?;
         bytes.try_into().map(TokenHash).map_err(|_| ())
+    }
+}
+
+impl From<&TokenConfig> for Caller {
+    fn from(token: &TokenConfig) -> Self {
+        Caller {
+            name: token.name.clone(),
+            user: token.user.clone(),
+            member: Membership::new(&token.projects, &token.groups),
+            everything: token.everything,
+            write: token.write,
+        }
     }
 }

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::Caller;
 use super::config::{AccessConfig, LocalAccess, TokenConfig, TokenHash};
+use crate::http::caller::Caller;
 use strandline_model::Timestamp;
 
 /// What a configuration says of who may ask, as it is asked for.

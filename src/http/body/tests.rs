@@ -125,7 +125,12 @@ fn what_is_wrong_is_told_with_its_field_line_and_column() {
         let problem = decode::<Document>(text.as_bytes()).expect_err(text);
         let place = problem.place.clone().unwrap_or_default();
         let told = (problem.code, place.field.as_str(), place.line, place.column);
-        assert_eq!(told, (Code::InvalidBody, field, Some(line), Some(column)), "{text}: {}", problem.detail);
+        assert_eq!(
+            told,
+            (ProblemCode::InvalidBody, field, Some(line), Some(column)),
+            "{text}: {}",
+            problem.detail
+        );
         assert!(problem.detail.contains(message), "{text}: {}", problem.detail);
         assert!(!problem.detail.contains(" at line "), "told once: {}", problem.detail);
     }
@@ -178,7 +183,7 @@ fn only_json_is_read() {
     }
 }
 
-async fn code_of(headers: &[(&'static str, &str)], parts: Vec<Option<Bytes>>) -> Result<usize, Code> {
+async fn code_of(headers: &[(&'static str, &str)], parts: Vec<Option<Bytes>>) -> Result<usize, ProblemCode> {
     let body = stream::iter(parts).boxed();
     read(&context(headers), body, BODY_BYTES_MAX)
         .await
@@ -192,24 +197,30 @@ async fn bodies_have_a_bound_whether_announced_or_not() {
     let part = || Some(Bytes::from(vec![b' '; BODY_BYTES_MAX / 4]));
     let one = || Some(Bytes::from_static(b" "));
     assert_eq!(code_of(&[JSON], vec![part(), part(), part(), part()]).await, Ok(BODY_BYTES_MAX));
-    assert_eq!(code_of(&[JSON], vec![part(), part(), part(), part(), one()]).await, Err(Code::BodyTooLarge));
+    assert_eq!(
+        code_of(&[JSON], vec![part(), part(), part(), part(), one()]).await,
+        Err(ProblemCode::BodyTooLarge)
+    );
     let (fits, announced) = (BODY_BYTES_MAX.to_string(), (BODY_BYTES_MAX + 1).to_string());
-    assert_eq!(code_of(&[JSON, ("content-length", &announced)], vec![]).await, Err(Code::BodyTooLarge));
+    assert_eq!(
+        code_of(&[JSON, ("content-length", &announced)], vec![]).await,
+        Err(ProblemCode::BodyTooLarge)
+    );
     assert_eq!(code_of(&[JSON, ("content-length", &fits)], vec![one()]).await, Ok(1));
-    assert_eq!(code_of(&[], vec![one()]).await, Err(Code::UnsupportedMediaType));
-    assert_eq!(code_of(&[("content-length", "1")], vec![]).await, Err(Code::UnsupportedMediaType));
+    assert_eq!(code_of(&[], vec![one()]).await, Err(ProblemCode::UnsupportedMediaType));
+    assert_eq!(code_of(&[("content-length", "1")], vec![]).await, Err(ProblemCode::UnsupportedMediaType));
     assert_eq!(code_of(&[], vec![]).await, Ok(0), "what is not there needs no type");
     assert_eq!(code_of(&[("content-length", "0")], vec![]).await, Ok(0));
     let form = ("content-type", "application/x-www-form-urlencoded");
-    assert_eq!(code_of(&[form], vec![]).await, Err(Code::UnsupportedMediaType));
-    assert_eq!(code_of(&[JSON], vec![one(), None]).await, Err(Code::InvalidBody));
+    assert_eq!(code_of(&[form], vec![]).await, Err(ProblemCode::UnsupportedMediaType));
+    assert_eq!(code_of(&[JSON], vec![one(), None]).await, Err(ProblemCode::InvalidBody));
 }
 
 #[tokio::test(start_paused = true)]
 async fn bodies_that_never_come_are_not_waited_for() {
     let headers = context(&[("content-type", "application/json")]);
     let read = read(&headers, stream::pending().boxed(), BODY_BYTES_MAX).await;
-    assert_eq!(read.map_err(|problem| problem.code), Err(Code::BodyTimeout));
+    assert_eq!(read.map_err(|problem| problem.code), Err(ProblemCode::BodyTimeout));
 }
 
 proptest! {

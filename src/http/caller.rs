@@ -1,0 +1,112 @@
+//! Who asks, and what they may read and write.
+
+use std::sync::{Arc, LazyLock};
+
+use super::problem::{Problem, ProblemCode};
+use crate::catalog::Authority;
+use strandline_gitlab::Membership;
+
+/// Whoever asks, as far as a token or its absence tells.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Caller {
+    /// The token's name, which logs tell; in parentheses, which no token has, where there is no token.
+    pub name: String,
+    /// Whose token it is.
+    pub user: Option<String>,
+    /// The projects and groups of which they see what belongs to them.
+    pub member: Membership,
+    /// Whether they see everything, whatever they are a member of.
+    pub everything: bool,
+    /// Whether they may write, of what they see.
+    pub write: bool,
+}
+
+impl Caller {
+    /// Somebody on this machine: sees and writes everything.
+    pub fn local() -> Self {
+        Caller { write: true, ..Caller::local_reader() }
+    }
+
+    /// Somebody on this machine who only reads: sees everything.
+    pub fn local_reader() -> Self {
+        Caller { everything: true, ..Caller::nobody("(local)") }
+    }
+
+    /// Anybody, where no token is configured: sees everything and writes nothing.
+    pub fn anyone() -> Self {
+        Caller { everything: true, ..Caller::nobody("(anyone)") }
+    }
+
+    /// Somebody who was not asked who they are: sees and writes nothing.
+    pub fn unasked() -> Self {
+        Caller::nobody("(unasked)")
+    }
+
+    fn nobody(name: &str) -> Self {
+        Caller {
+            name: name.to_owned(),
+            user: None,
+            member: Membership::default(),
+            everything: false,
+            write: false,
+        }
+    }
+
+    /// Whether a project is theirs, by the rule by which they see what belongs to it.
+    pub fn has(&self, project: &str) -> bool {
+        self.everything || self.member.holds(project)
+    }
+
+    /// Whether they presented a token.
+    pub fn has_token(&self) -> bool {
+        !self.name.starts_with('(')
+    }
+
+    /// That they may write of what they see.
+    ///
+    /// # Errors
+    /// `forbidden`; without a token `writing_needs_token`.
+    pub fn may_write(&self) -> Result<(), Problem> {
+        if self.write {
+            return Ok(());
+        }
+        Err(if self.has_token() {
+            Problem::new(ProblemCode::Forbidden, format!("the token `{}` is read-only", self.name))
+        } else {
+            let detail = "access without a token is read-only; writing needs a token";
+            Problem::new(ProblemCode::WritingNeedsToken, detail)
+        })
+    }
+
+    /// That they may write of this project.
+    ///
+    /// # Errors
+    /// `forbidden`, in the same words whether there is such a project or not.
+    pub fn writes_of(&self, project: &str) -> Result<(), Problem> {
+        if self.write && self.has(project) {
+            return Ok(());
+        }
+        let detail = format!("the token `{}` has no write access to the project `{project}`", self.name);
+        Err(Problem::new(ProblemCode::Forbidden, detail))
+    }
+
+    /// How far their word goes in what they may write of.
+    pub fn authority(&self) -> Authority {
+        if self.everything { Authority::Everything } else { Authority::Projects }
+    }
+
+    /// That they see everything, for what is told of all clusters together.
+    ///
+    /// # Errors
+    /// `forbidden`.
+    pub fn sees_everything(&self) -> Result<(), Problem> {
+        let detail = || format!("the token `{}` lacks `everything`, which this request needs", self.name);
+        if self.everything { Ok(()) } else { Err(Problem::new(ProblemCode::Forbidden, detail())) }
+    }
+}
+
+/// The caller of routes that ask nobody who they are.
+pub(super) fn unasked() -> Arc<Caller> {
+    static UNASKED: LazyLock<Arc<Caller>> = LazyLock::new(|| Arc::new(Caller::unasked()));
+    Arc::clone(&UNASKED)
+}

@@ -1,0 +1,44 @@
+//! How the server treats its connections.
+
+use std::time::Duration;
+
+use super::host::Hosts;
+use super::load::Load;
+use super::requests::RequestStats;
+
+/// How the server treats its connections.
+#[derive(Clone, Debug)]
+pub struct ServerOptions {
+    /// Under which names it answers.
+    pub hosts: Hosts,
+    /// Counts what is answered.
+    pub requests: RequestStats,
+    /// Counts and limits what is under way.
+    pub load: Load,
+    /// How long a caller may take to send the head of a request, or stay silent between two.
+    pub header_timeout: Duration,
+    /// How long a caller may take for each step of an answer that waits to be taken.
+    pub taking_timeout: Duration,
+    /// How long a connection without a place may last.
+    pub reserve_timeout: Duration,
+    /// Most headers in a request.
+    pub headers_max: usize,
+    /// How long requests under way may take once the end was asked for.
+    pub drain: Duration,
+}
+
+impl ServerOptions {
+    /// The usual limits for these names.
+    pub fn new(hosts: Hosts) -> Self {
+        ServerOptions {
+            hosts,
+            requests: RequestStats::default(),
+            load: Load::default(),
+            header_timeout: Duration::from_secs(5),
+            taking_timeout: Duration::from_secs(10),
+            reserve_timeout: Duration::from_secs(5),
+            headers_max: 64,
+            drain: Duration::from_secs(5),
+        }
+    }
+}
