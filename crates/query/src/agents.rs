@@ -14,8 +14,7 @@ use crate::scope::{ResolvedScope, sees};
 use serde::Serialize;
 use strandline_model::{AgentId, EnvironmentId};
 use strandline_protocol::{Agent, Answer, Page, PageMetadata};
-use strandline_sqlite::column;
-use strandline_view::word_at;
+use strandline_sqlite::column::{Json, VIEW};
 
 /// The most environments that are told of one agent.
 const ENVIRONMENTS_MAX: i64 = 1000;
@@ -39,19 +38,19 @@ macro_rules! select_agents {
 
 /// An agent, and whether its own project is the caller's: only then is its configuration theirs to read.
 fn from_row(row: &Row<'_>, whole: bool) -> rusqlite::Result<Agent> {
-    let id: AgentId = word_at(row, 0, "name of an agent", "agent.id")?;
-    let own: bool = row.get(7)?;
-    let configuration: String = row.get(3)?;
+    let id: AgentId = VIEW.get(row, "agent.id")?;
+    let own: bool = row.get("own")?;
+    let configuration: String = row.get("configuration")?;
     Ok(Agent {
         name: id.name().to_owned(),
         project: id.project().to_owned(),
-        number: row.get::<_, Option<i64>>(1)?.map(i64::cast_unsigned),
-        cluster: row.get(2)?,
+        number: row.get::<_, Option<i64>>("number")?.map(i64::cast_unsigned),
+        cluster: row.get("cluster")?,
         environments: Vec::new(),
-        problem: if own { row.get(4)? } else { String::new() },
-        warnings: if own { column::json(row, 6)? } else { Vec::new() },
+        problem: if own { row.get("problem")? } else { String::new() },
+        warnings: if own { VIEW.get::<Json<_>>(row, "agent.warnings")?.0 } else { Vec::new() },
         configuration: (own && whole).then_some(configuration),
-        source: word_at(row, 5, "source of the catalog", "agent.source")?,
+        source: VIEW.get(row, "agent.source")?,
         id,
     })
 }

@@ -15,9 +15,9 @@ use crate::page::Start;
 use crate::question::{Context, Question};
 use crate::scope::{ResolvedScope, one_of, sees};
 use crate::words::Words;
-use strandline_model::{DeploymentId, DeploymentStatus, EnvironmentId, Timestamp};
+use strandline_model::{DeploymentId, DeploymentStatus, EnvironmentId};
 use strandline_protocol::{Answer, Deployment, Page};
-use strandline_sqlite::column;
+use strandline_sqlite::column::{Json, VIEW};
 use strandline_syntax::Glob;
 
 /// Which deployments a list holds.
@@ -52,8 +52,8 @@ macro_rules! select_deployments {
 }
 
 fn from_row(row: &Row<'_>) -> rusqlite::Result<Deployment> {
-    let observed_at = Timestamp::from_micros(row.get(1)?);
-    Ok(Deployment { spec: column::json(row, 0)?, observed_at })
+    let Json(spec) = VIEW.get(row, "deployment.spec")?;
+    Ok(Deployment { spec, observed_at: row.get("observed_at")? })
 }
 
 macro_rules! list_deployments {
@@ -109,7 +109,7 @@ fn list(
         ":statuses": one_of(&filter.statuses, |status| status.as_str()),
         ":before": before, ":limit": start.rows(),
     };
-    let rows = statement.query_map(params, |row| Ok((row.get::<_, i64>(2)?, from_row(row)?)))?;
+    let rows = statement.query_map(params, |row| Ok((row.get::<_, i64>("id")?, from_row(row)?)))?;
     let mut rows = rows.collect::<rusqlite::Result<Vec<_>>>()?;
     let next = start.finish(moment.offset, &mut rows, |(id, _)| vec![id.to_string()]);
     let cursors = rows.iter().map(|(id, _)| start.token(moment.offset, &[id.to_string()])).collect();

@@ -11,8 +11,7 @@ use crate::question::{Context, Question};
 use crate::scope::ResolvedScope;
 use serde::Serialize;
 use strandline_protocol::{Answer, Page, PageMetadata, Project};
-use strandline_sqlite::column;
-use strandline_view::word_at;
+use strandline_sqlite::column::{Json, VIEW};
 
 macro_rules! select_projects {
     ($tail:literal) => {
@@ -31,11 +30,11 @@ macro_rules! select_projects {
 
 fn from_row(row: &Row<'_>) -> rusqlite::Result<Project> {
     Ok(Project {
-        id: row.get(0)?,
-        number: row.get::<_, Option<i64>>(1)?.map(i64::cast_unsigned),
-        default_branch: row.get(2)?,
-        labels: column::json(row, 3)?,
-        source: word_at(row, 4, "source of the catalog", "project.source")?,
+        id: row.get("path")?,
+        number: row.get::<_, Option<i64>>("number")?.map(i64::cast_unsigned),
+        default_branch: row.get("default_branch")?,
+        labels: VIEW.get::<Json<_>>(row, "project.labels")?.0,
+        source: VIEW.get(row, "project.source")?,
     })
 }
 
