@@ -9,8 +9,7 @@ use crate::http::request::Request;
 use crate::http::respond::{self, Response};
 use strandline_gitlab::{AgentConfigError, Job, JobEnvironment, Variables, decide, known_agent_config};
 use strandline_protocol::{Answer, WithWarnings};
-use strandline_query::Scope;
-use strandline_query::{GetAgent, ListAgents};
+use strandline_query::{GetAgent, ListAgents, Scope};
 use strandline_syntax::diagnostics::Mistake;
 
 /// Agents.

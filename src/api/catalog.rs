@@ -15,8 +15,7 @@ use crate::http::request::Request;
 use crate::http::respond::{self, Response};
 use strandline_model::{AgentId, At, CatalogKind, DeploymentId, EnvironmentId};
 use strandline_protocol::{Withdrawn, WriteMetadata, Written, WrittenList};
-use strandline_query::QueryError;
-use strandline_query::{GetDeployment, GetEnvironment};
+use strandline_query::{GetDeployment, GetEnvironment, QueryError};
 
 /// The most environments in one body.
 const ENVIRONMENTS_MAX: usize = 500;

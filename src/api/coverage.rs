@@ -6,8 +6,7 @@ use crate::http::params::{CLUSTERS, KIND, STATE};
 use crate::http::problem::Problem;
 use crate::http::request::Request;
 use crate::http::respond::{self, Response};
-use strandline_query::CoverageFilter;
-use strandline_query::ListCoverage;
+use strandline_query::{CoverageFilter, ListCoverage};
 
 /// How every kind of every cluster is followed, filtered.
 pub(super) async fn list(state: AppState, request: Request) -> Result<Response, Problem> {

@@ -9,8 +9,7 @@ use crate::http::problem::Problem;
 use crate::http::request::Request;
 use crate::http::respond::{self, Response};
 use strandline_model::EnvironmentId;
-use strandline_query::DeploymentFilter;
-use strandline_query::{GetDeployment, ListDeployments};
+use strandline_query::{DeploymentFilter, GetDeployment, ListDeployments};
 
 /// Deployments, filtered.
 pub(super) async fn list(state: AppState, request: Request) -> Result<Response, Problem> {

@@ -1,8 +1,7 @@
 //! Differences: of a resource or an environment between two moments, and of two environments.
 
 use crate::app::AppState;
-use crate::app::diffs::EnvironmentQuestion;
-use crate::app::diffs::of_one;
+use crate::app::diffs::{EnvironmentQuestion, of_one};
 use crate::format;
 use crate::http::auth;
 use crate::http::context::Context;

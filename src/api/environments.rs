@@ -8,10 +8,9 @@ use crate::http::request::Request;
 use crate::http::respond::{self, Response};
 use strandline_model::{EnvironmentId, Uid};
 use strandline_protocol::{Graph, Why};
-use strandline_query::{EnvironmentFilter, GraphFilter, ResourceFilter};
 use strandline_query::{
-    ExplainEnvironment, GetEnvironment, GetEnvironmentGraph, GetEnvironmentHealth, ListEnvironmentResources,
-    ListEnvironments, ListLeftBehind,
+    EnvironmentFilter, ExplainEnvironment, GetEnvironment, GetEnvironmentGraph, GetEnvironmentHealth,
+    GraphFilter, ListEnvironmentResources, ListEnvironments, ListLeftBehind, ResourceFilter,
 };
 
 /// Environments, filtered.

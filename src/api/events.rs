@@ -7,8 +7,7 @@ use crate::http::problem::Problem;
 use crate::http::request::Request;
 use crate::http::respond::{self, Response};
 use strandline_model::{EnvironmentId, Uid};
-use strandline_query::EventFilter;
-use strandline_query::{ListEnvironmentEvents, ListResourceEvents};
+use strandline_query::{EventFilter, ListEnvironmentEvents, ListResourceEvents};
 
 fn filter(read: &mut Reader<'_>) -> EventFilter {
     EventFilter { types: read.words(TYPE), reasons: read.texts(REASON) }

@@ -8,10 +8,8 @@ use crate::http::problem::{Problem, ProblemCode};
 use crate::http::request::Request;
 use crate::http::respond::{self, Response};
 use strandline_log::{Forget, ForgetRefusal, Forgotten};
-use strandline_model::ResourceKey;
-use strandline_model::{KindName, Timestamp, Uid};
-use strandline_protocol::ForgetReport;
-use strandline_protocol::ForgottenResource;
+use strandline_model::{KindName, ResourceKey, Timestamp, Uid};
+use strandline_protocol::{ForgetReport, ForgottenResource};
 
 /// The most resources that an answer names.
 const RESOURCES_MAX: usize = 500;

@@ -10,8 +10,7 @@ use crate::http::request::Request;
 use crate::http::respond::{self, Response};
 use strandline_model::{EnvironmentId, Uid};
 use strandline_protocol::Onset;
-use strandline_query::OnsetFilter;
-use strandline_query::{GetEnvironmentOnset, GetResourceOnset};
+use strandline_query::{GetEnvironmentOnset, GetResourceOnset, OnsetFilter};
 
 /// What changed before an environment became what it is.
 pub(super) async fn of_environment(state: AppState, request: Request) -> Result<Response, Problem> {

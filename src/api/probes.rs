@@ -4,15 +4,13 @@ use std::fmt::Write;
 
 use http::StatusCode;
 
-use crate::app::AppState;
-use crate::app::ClusterLists;
+use crate::app::{AppState, ClusterLists};
 use crate::http::auth::Gate;
 use crate::http::params::VERBOSE;
 use crate::http::problem::Problem;
 use crate::http::request::Request;
 use crate::http::respond::{self, Response};
-use strandline_protocol::Check;
-use strandline_protocol::ProbeReport;
+use strandline_protocol::{Check, ProbeReport};
 
 /// Most names in a sentence.
 const NAMES: usize = 10;

@@ -2,8 +2,7 @@
 
 use http::StatusCode;
 
-use crate::app::AppState;
-use crate::app::RelistFilter;
+use crate::app::{AppState, RelistFilter};
 use crate::http::params::{CLUSTERS, KIND};
 use crate::http::problem::Problem;
 use crate::http::request::Request;

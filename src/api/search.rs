@@ -7,8 +7,7 @@ use crate::http::problem::Problem;
 use crate::http::request::Request;
 use crate::http::respond::{self, Response};
 use strandline_model::{EnvironmentFilter, EnvironmentId};
-use strandline_query::ResourceSearch;
-use strandline_query::SearchResources;
+use strandline_query::{ResourceSearch, SearchResources};
 
 /// What a search finds, the one that came last first.
 pub(super) async fn list(state: AppState, request: Request) -> Result<Response, Problem> {

@@ -8,8 +8,7 @@ use crate::http::request::Request;
 use crate::http::respond::{self, Response};
 use strandline_model::{EnvironmentId, Uid};
 use strandline_protocol::Timeline;
-use strandline_query::TimelineFilter;
-use strandline_query::{GetEnvironmentTimeline, GetResourceTimeline};
+use strandline_query::{GetEnvironmentTimeline, GetResourceTimeline, TimelineFilter};
 
 /// What happened to an environment.
 pub(super) async fn of_environment(state: AppState, request: Request) -> Result<Response, Problem> {

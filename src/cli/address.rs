@@ -8,8 +8,7 @@ use super::query::Add;
 use strandline_model::{EnvironmentId, Uid};
 use strandline_protocol::{FoundResource, Page};
 use strandline_query::Presence;
-use strandline_syntax::Glob;
-use strandline_syntax::percent_encode;
+use strandline_syntax::{Glob, percent_encode};
 
 /// A resource, as the server's routes name it.
 #[derive(Clone, Debug, PartialEq, Eq)]

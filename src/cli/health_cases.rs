@@ -10,8 +10,7 @@ use super::table::{Cell, Table};
 use strandline_health::{Agreement, Case};
 use strandline_health_lua::Judge;
 use strandline_model::{Health, Verdict};
-use strandline_object::Object;
-use strandline_object::manifests;
+use strandline_object::{Object, manifests};
 
 /// A case with the verdict on its object.
 struct Tried {

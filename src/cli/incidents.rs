@@ -19,8 +19,10 @@ use strandline_log::{Appender, Batch, Begin, CatalogChange, Epoch, Observed, Pha
 use strandline_model::{At, CatalogFact, EnvironmentId, ResourceVersion, Source, Timestamp, Uid, WatchKey};
 use strandline_object_diff::{Between, Class, Lens};
 use strandline_query::testing::{block_on, queries, record};
-use strandline_query::{CompareEnvironments, DiffEnvironment, OnsetFilter, PageRequest, Queries, Scope};
-use strandline_query::{ExplainEnvironment, GetEnvironmentOnset};
+use strandline_query::{
+    CompareEnvironments, DiffEnvironment, ExplainEnvironment, GetEnvironmentOnset, OnsetFilter, PageRequest,
+    Queries, Scope,
+};
 use strandline_redact::{Rules, TypeMeta, clean};
 use strandline_sim::api_server::ApiServer;
 use strandline_sim::fleet::{Fleet, FleetOptions};

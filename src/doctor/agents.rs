@@ -1,8 +1,7 @@
 //! Whether agents' files can be read, and lead to clusters.
 
 use super::report::Check;
-use crate::catalog::AgentFolderConfig;
-use crate::catalog::FolderReader;
+use crate::catalog::{AgentFolderConfig, FolderReader};
 use strandline_gitlab::known_agent_config;
 use strandline_syntax::diagnostics::Mistake;
 

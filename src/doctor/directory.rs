@@ -1,9 +1,8 @@
 //! Whether the data directory can be used.
 
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::{fs, io};
 
 use super::modes;
 use super::report::Check;

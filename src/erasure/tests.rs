@@ -14,8 +14,7 @@ use strandline_clock::testing::ManualClock;
 use strandline_log::LogReader;
 use strandline_model::{At, Change, EnvironmentFilter, Offset, Timestamp};
 use strandline_query::testing::{self, Event, Thing, World, block_on, environment};
-use strandline_query::{ListEnvironmentResources, ListEnvironments};
-use strandline_query::{PageRequest, ResourceFilter, Scope};
+use strandline_query::{ListEnvironmentResources, ListEnvironments, PageRequest, ResourceFilter, Scope};
 use strandline_view::ruleset::RuleSet;
 use strandline_view::{Projector, ProjectorOptions};
 

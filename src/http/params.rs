@@ -8,8 +8,7 @@ use super::problem::{ParameterError, Problem};
 use strandline_model::{At, parse_duration};
 use strandline_protocol::HealthHistory;
 use strandline_query::{HealthFilter, PageRequest};
-use strandline_syntax::percent_encode;
-use strandline_syntax::{LabelSelector, SelectorError};
+use strandline_syntax::{LabelSelector, SelectorError, percent_encode};
 
 /// A parameter of a route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,8 +7,7 @@ use tokio::sync::oneshot;
 use tokio::time::{Instant, interval_at};
 use tokio_util::sync::CancellationToken;
 
-use crate::catalog::AgentFolderConfig;
-use crate::catalog::{FolderReader, FoundAgent, UnreadableFolder, withdraw_folders};
+use crate::catalog::{AgentFolderConfig, FolderReader, FoundAgent, UnreadableFolder, withdraw_folders};
 use strandline_log::Appender;
 
 /// How often the checkouts are looked at. Files may come by mounts that report no changes, so they are read.

@@ -18,8 +18,9 @@ use strandline_clock::testing::ManualClock;
 use strandline_log::{ChangeType, Entry, LogReader};
 use strandline_model::{At, EnvironmentFilter, EnvironmentId, Offset, Timestamp};
 use strandline_query::testing::{self, Event, Remark, Thing, World, block_on, environment, small_history};
-use strandline_query::{ListClusters, ListEnvironmentResources, ListEnvironments};
-use strandline_query::{PageRequest, ResourceFilter, Scope};
+use strandline_query::{
+    ListClusters, ListEnvironmentResources, ListEnvironments, PageRequest, ResourceFilter, Scope,
+};
 use strandline_view::ruleset::RuleSet;
 use strandline_view::{Projector, ProjectorOptions};
 

@@ -16,8 +16,7 @@ use crate::http::request::Request;
 use crate::http::respond::Response;
 use strandline_model::{At, CoverageState, Timestamp};
 use strandline_protocol::{Snapshot, WatchCoverage, WatchGap};
-use strandline_query::ListCoverage;
-use strandline_query::{CoverageFilter, PageRequest, Scope};
+use strandline_query::{CoverageFilter, ListCoverage, PageRequest, Scope};
 
 /// The most watches one page shows; the rest is in the API's list.
 const WATCHES_MAX: usize = 5000;

@@ -21,10 +21,10 @@ use strandline_model::{At, DeclaredBy, EnvironmentId, EnvironmentState, Timestam
 use strandline_protocol::{
     Answer, Collapse, Deployment, FoldedEvent, Graph, LeftBehind, Onset, Snapshot, Timeline, Why,
 };
-use strandline_query::{DeploymentFilter, EventFilter, GraphFilter, OnsetFilter, QueryError};
 use strandline_query::{
-    ExplainEnvironment, GetEnvironmentGraph, GetEnvironmentOnset, GetEnvironmentTimeline, ListDeployments,
-    ListEnvironmentEvents, ListLeftBehind,
+    DeploymentFilter, EventFilter, ExplainEnvironment, GetEnvironmentGraph, GetEnvironmentOnset,
+    GetEnvironmentTimeline, GraphFilter, ListDeployments, ListEnvironmentEvents, ListLeftBehind, OnsetFilter,
+    QueryError,
 };
 use strandline_syntax::percent_encode;
 

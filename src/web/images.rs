@@ -17,11 +17,9 @@ use crate::http::respond::Response;
 use strandline_model::Timestamp;
 use strandline_object::Object;
 use strandline_protocol::{ImageInterval, ImageUse, Page, Workload};
-use strandline_query::ListImages;
-use strandline_query::PageRequest;
+use strandline_query::{ListImages, PageRequest};
 use strandline_relations::container_images::{Running, images};
-use strandline_syntax::percent_encode;
-use strandline_syntax::{Image, familiar};
+use strandline_syntax::{Image, familiar, percent_encode};
 
 /// What may be asked for as an image.
 const IMAGE_HELP: &str = "A Docker image name, optionally with a tag or digest; * matches within a path segment, ** matches \

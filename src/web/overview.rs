@@ -23,8 +23,7 @@ use crate::http::request::Request;
 use crate::http::respond::Response;
 use strandline_model::{At, Health, HealthCounts, SavedView, Tier, Timestamp, attention};
 use strandline_protocol::{Environment, Overview, Snapshot};
-use strandline_query::ListEnvironments;
-use strandline_query::{PageRequest, Scope};
+use strandline_query::{ListEnvironments, PageRequest, Scope};
 use strandline_syntax::percent_encode;
 
 /// The most environments that one page shows one by one; the groups speak of all.

@@ -20,10 +20,9 @@ use crate::http::respond::Response;
 use strandline_model::{At, ChangedBy, Health, Kind, ResourceKey, Timestamp, Uid};
 use strandline_object_diff::Lens;
 use strandline_protocol::{FoldedEvent, Page, ResourceDetail, ResourceEdge, Snapshot, Timeline};
-use strandline_query::{EventFilter, PageRequest, QueryError, Scope};
 use strandline_query::{
-    GetResource, GetResourceTimeline, ListClusters, ListResourceEdges, ListResourceEvents,
-    ListResourceVersions,
+    EventFilter, GetResource, GetResourceTimeline, ListClusters, ListResourceEdges, ListResourceEvents,
+    ListResourceVersions, PageRequest, QueryError, Scope,
 };
 use strandline_syntax::percent_encode;
 

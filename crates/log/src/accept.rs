@@ -7,11 +7,10 @@ use rusqlite::{TransactionBehavior, params};
 use super::bodies::Bodies;
 use super::chain::HeadFile;
 use super::error::LogError;
-use super::file;
 use super::ids::Ids;
 use super::reader::LogReader;
 use super::transaction::{Write, WriterState};
-use super::{cursors, open};
+use super::{cursors, file, open};
 use strandline_clock::Clock;
 use strandline_model::{CoverageMark, Offset, Timestamp, reason};
 

@@ -4,9 +4,8 @@
 //!
 //! Why: docs/decisions/0007-every-change-is-chained.md.
 
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use data_encoding::HEXLOWER;
 use strandline_model::Offset;

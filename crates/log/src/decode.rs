@@ -4,15 +4,13 @@ use std::sync::Arc;
 
 use rusqlite::OptionalExtension;
 
-use super::chain;
 use super::declared::Declared;
 use super::entry::Entry;
 use super::error::LogError;
-use super::floors;
 use super::reader::LogReader;
 use super::row::RawRow;
-use super::solid;
 use super::types::{self, ChangeType};
+use super::{chain, floors, solid};
 use crate::delta::Dictionary;
 use strandline_model::{
     CatalogKind, Change, DeletionCause, Offset, Record, ResourceId, ResourceVersion, Uid,

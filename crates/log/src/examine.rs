@@ -12,12 +12,10 @@ use std::path::Path;
 use super::chain::{Hash, HeadFile, HeadOnFile};
 use super::compaction::Compaction;
 use super::error::LogError;
-use super::file;
-use super::open;
 use super::reader::LogReader;
 use super::row::{self, RawRow};
-use super::schema;
 use super::types::ChangeType;
+use super::{file, open, schema};
 use strandline_model::{Erasure, Offset, Stored, Timestamp};
 use strandline_syntax::diagnostics::of_json;
 

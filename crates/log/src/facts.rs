@@ -2,12 +2,11 @@
 
 use rusqlite::{OptionalExtension, params};
 
-use super::chain;
 use super::draft::Draft;
 use super::error::LogError;
-use super::ids;
 use super::transaction::Write;
 use super::types::ChangeType;
+use super::{chain, ids};
 use strandline_model::{Offset, ResourceKey};
 
 type Result<T> = std::result::Result<T, LogError>;

@@ -4,10 +4,9 @@ use rusqlite::{OptionalExtension, params};
 use thiserror::Error;
 
 use super::append::Epoch;
-use super::chain;
-use super::columns;
 use super::error::LogError;
 use super::transaction::Write;
+use super::{chain, columns};
 use strandline_model::{
     CoverageMark, DeletionCause, Kind, KindName, Offset, ResourceKey, Timestamp, Uid, WatchKey, reason,
 };

@@ -15,13 +15,12 @@ use super::declared::Declared;
 use super::draft::Draft;
 use super::entry::Entry;
 use super::error::LogError;
-use super::ids;
 use super::json::to_json;
 use super::moved_offsets::MovedOffsets;
-use super::open;
 use super::runs::Run;
 use super::transaction::{Write, WriterState};
 use super::types::ChangeType;
+use super::{ids, open};
 use strandline_model::{
     CoverageMark, DeletionCause, Offset, ResourceKey, ResourceVersion, Timestamp, Uid, WatchKey,
 };

@@ -8,13 +8,11 @@ use super::bodies::Bodies;
 use super::chain::{Hash, HeadFile};
 use super::compaction::Compacted;
 use super::error::LogError;
-use super::file;
 use super::floors::Floor;
 use super::ids::Ids;
-use super::packer;
 use super::reader::LogReader;
-use super::schema;
 use super::transaction::WriterState;
+use super::{file, packer, schema};
 use strandline_model::{Offset, Timestamp};
 use strandline_sqlite::{OpenError, Role, Truncation};
 

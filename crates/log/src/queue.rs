@@ -6,16 +6,14 @@ use std::sync::{Arc, Weak};
 use rusqlite::Connection;
 
 use super::appender::Appender;
-use super::catalog;
 use super::chain::HeadFile;
 use super::decisions::Decisions;
-use super::erase;
 use super::error::LogError;
 use super::health::WriterHealth;
 use super::lanes::Lanes;
-use super::open;
 use super::packer::Packer;
 use super::transaction::WriterState;
+use super::{catalog, erase, open};
 use strandline_clock::Clock;
 use strandline_model::{Offset, reason};
 use strandline_sqlite::Watermark;

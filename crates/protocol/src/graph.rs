@@ -1,12 +1,10 @@
 //! What graphs say.
 
-use std::fmt;
-use std::str::FromStr;
-
 use serde::{Deserialize, Serialize};
 
 use super::{Environment, Resource};
 use strandline_model::{Health, HealthCounts, Kind, Uid};
+use strandline_syntax::keywords;
 
 /// What of a graph stands together instead of one by one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,37 +21,13 @@ pub enum Collapse {
     Kind,
 }
 
-impl Collapse {
-    /// All ways, those first that show more.
-    pub const ALL: [Collapse; 4] = [Collapse::None, Collapse::Siblings, Collapse::Owner, Collapse::Kind];
-
-    /// The word for it everywhere.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Collapse::None => "none",
-            Collapse::Siblings => "siblings",
-            Collapse::Owner => "owner",
-            Collapse::Kind => "kind",
-        }
-    }
-}
-
-impl fmt::Display for Collapse {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
-    }
-}
-
-impl FromStr for Collapse {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Collapse::ALL
-            .into_iter()
-            .find(|collapse| collapse.as_str() == text)
-            .ok_or_else(|| format!("invalid collapse `{text}`; use one of none, siblings, owner, kind"))
-    }
-}
+keywords!(
+    Collapse, "collapse", Exact,
+    None => "none",
+    Siblings => "siblings",
+    Owner => "owner",
+    Kind => "kind",
+);
 
 /// An environment's resources and the edges between them, or as much of it as was asked for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -18,7 +18,7 @@ use crate::words::Words;
 use strandline_log::{Cursor, LogReader};
 use strandline_model::{CoverageState, Kind, Offset, Stored, Timestamp, WatchKey, reason};
 use strandline_protocol::{LastChange, Page, WatchCoverage, WatchGap};
-use strandline_view::{count_at, number_at};
+use strandline_sqlite::column::{Count, VIEW};
 
 /// Which watches a list of coverage holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -152,7 +152,7 @@ fn watch(row: &Row<'_>) -> rusqlite::Result<WatchCoverage> {
     let kind = Kind::new(row.get::<_, String>(2)?, row.get::<_, String>(3)?);
     Ok(WatchCoverage {
         watch: WatchKey { cluster: row.get(1)?, kind, namespace: row.get(4)? },
-        state: number_at(row, 5, "coverage.state")?,
+        state: VIEW.get_at(row, 5, "coverage.state")?,
         since: Timestamp::from_micros(row.get(6)?),
         reason: row.get(7)?,
         message: row.get(8)?,
@@ -213,7 +213,7 @@ impl Held {
     }
 
     fn from_row(row: &Row<'_>) -> rusqlite::Result<Self> {
-        let total = count_at(row, 0, "resource")?;
+        let total = VIEW.get_at::<Count>(row, 0, "resource")?.0;
         Ok(Held { total, last: row.get::<_, Option<i64>>(1)?.map(Offset::from_i64) })
     }
 }

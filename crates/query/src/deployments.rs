@@ -6,15 +6,14 @@ use rusqlite::{Connection, Row, named_params};
 use serde::Serialize;
 
 use crate::concerns::Concerns;
-use crate::environments;
 use crate::error::{QueryError, Result};
 use crate::filters::PageRequest;
-use crate::groups;
 use crate::moment::Moment;
 use crate::page::Start;
 use crate::question::{Context, Question};
 use crate::scope::{ResolvedScope, one_of, sees};
 use crate::words::Words;
+use crate::{environments, groups};
 use strandline_model::{DeploymentId, DeploymentStatus, EnvironmentId};
 use strandline_protocol::{Answer, Deployment, Page};
 use strandline_sqlite::column::{Json, VIEW};

@@ -16,7 +16,7 @@ use serde::Serialize;
 use strandline_model::{Kind, Offset, Stored, Uid};
 use strandline_protocol::{FarEnd, Page, PageMetadata, ResourceEdge};
 use strandline_relations::EdgeKind;
-use strandline_view::{health_at, number_at};
+use strandline_sqlite::column::VIEW;
 
 /// Whether a resource is there at `:at`.
 macro_rules! there {
@@ -128,13 +128,13 @@ fn read(
 
 fn from_row(row: &Row<'_>) -> rusqlite::Result<ResourceEdge> {
     Ok(ResourceEdge {
-        edge: number_at::<EdgeKind>(row, 0, "edge.kind")?.to_string(),
+        edge: VIEW.get_at::<EdgeKind>(row, 0, "edge.kind")?.to_string(),
         far: if row.get(1)? { FarEnd::Dependent } else { FarEnd::Cause },
         kind: Kind::new(row.get::<_, String>(2)?, row.get::<_, String>(3)?),
         namespace: row.get(4)?,
         name: row.get(5)?,
         id: row.get::<_, Option<String>>(6)?.map(Uid::new),
-        health: health_at(row, 7, "version.health")?,
+        health: VIEW.get_at(row, 7, "version.health")?,
         exists: row.get(8)?,
     })
 }

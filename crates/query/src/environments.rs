@@ -2,7 +2,6 @@
 
 use rusqlite::{Connection, OptionalExtension, Row, named_params};
 
-use crate::EnvironmentFilter;
 use crate::concerns::Concerns;
 use crate::error::{QueryError, Result, gone_after};
 use crate::filters::PageRequest;
@@ -11,13 +10,14 @@ use crate::page::Start;
 use crate::question::{Context, Question};
 use crate::row_filter::{FilteredRow, RowFilter};
 use crate::scope::{ResolvedScope, one_of, reads, sees};
-use crate::warnings;
 use crate::words::Words;
+use crate::{EnvironmentFilter, warnings};
 use serde::Serialize;
-use strandline_model::{EnvironmentId, HealthCounts, Offset, Stored, Timestamp};
+use strandline_model::{EnvironmentId, Health, HealthCounts, Offset, Stored, Timestamp};
 use strandline_protocol::{Access, Answer, Deployment, Environment, EnvironmentHealth, Page};
 use strandline_sqlite::column;
-use strandline_view::{ENVIRONMENT_COUNTS, counts_at, health_at, word_at};
+use strandline_sqlite::column::{Json, VIEW};
+use strandline_view::{ENVIRONMENT_COUNTS, read_counts_at};
 
 /// What an environment shows at `:clock`: within the grace time of Progressing, what it showed before. Of what the
 /// caller may not read, nothing is shown since the environment came to be.
@@ -88,7 +88,7 @@ fn from_row(row: &Row<'_>) -> rusqlite::Result<Found> {
     let readable: bool = row.get(12)?;
     let deployment = match row.get::<_, Option<String>>(17)? {
         Some(_) => Some(Deployment {
-            spec: column::json(row, 17)?,
+            spec: VIEW.get_at::<Json<_>>(row, 17, "deployment.body")?.0,
             observed_at: Timestamp::from_micros(row.get(18)?),
         }),
         None => None,
@@ -98,13 +98,13 @@ fn from_row(row: &Row<'_>) -> rusqlite::Result<Found> {
         project: row.get(2)?,
         name: row.get(3)?,
         slug: row.get(4)?,
-        tier: word_at(row, 5, "tier", "environment.tier")?,
+        tier: VIEW.get_at(row, 5, "environment.tier")?,
         region: row.get(6)?,
-        state: word_at(row, 13, "state of environments", "environment.state")?,
-        labels: column::json(row, LABELS)?,
-        settings: column::json(row, 15)?,
-        declared_by: column::json(row, 16)?,
-        targets: column::json(row, TARGETS)?,
+        state: VIEW.get_at(row, 13, "environment.state")?,
+        labels: VIEW.get_at::<Json<_>>(row, LABELS, "environment.labels")?.0,
+        settings: VIEW.get_at::<Json<_>>(row, 15, "environment.settings")?.0,
+        declared_by: VIEW.get_at::<Json<_>>(row, 16, "environment.declared_by")?.0,
+        targets: VIEW.get_at::<Json<_>>(row, TARGETS, "environment.targets")?.0,
         last_deployment: deployment,
         access: if readable { Access::Granted } else { Access::Denied },
         health: health(row, readable)?,
@@ -115,12 +115,16 @@ fn from_row(row: &Row<'_>) -> rusqlite::Result<Found> {
 }
 
 fn health(row: &Row<'_>, readable: bool) -> rusqlite::Result<EnvironmentHealth> {
-    let known = health_at(row, 10, "environment_health.known")?;
+    let known: Option<Health> = VIEW.get_at(row, 10, "environment_health.known")?;
     Ok(EnvironmentHealth {
-        state: health_at(row, 8, "environment_health.state")?,
+        state: VIEW.get_at(row, 8, "environment_health.state")?,
         since: Timestamp::from_micros(row.get(9)?),
         last_known: known.filter(|_| readable),
-        counts: if readable { counts_at(row, 19, &ENVIRONMENT_COUNTS)? } else { HealthCounts::default() },
+        counts: if readable {
+            read_counts_at(row, 19, &ENVIRONMENT_COUNTS)?
+        } else {
+            HealthCounts::default()
+        },
         rule_set: row.get(11)?,
     })
 }

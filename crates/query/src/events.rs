@@ -8,18 +8,17 @@ use rusqlite::{Connection, Row, named_params};
 use serde::Serialize;
 
 use crate::concerns::Concerns;
-use crate::environments;
 use crate::error::Result;
 use crate::filters::PageRequest;
 use crate::moment::Moment;
 use crate::page::Start;
 use crate::question::{Context, Question, ResourceRef};
-use crate::resources;
 use crate::scope::{ResolvedScope, one_of};
+use crate::{environments, resources};
 use strandline_model::{EnvironmentId, Kind, ResourceKey, Timestamp, Uid};
 use strandline_object::kube_event::EventType;
 use strandline_protocol::{FoldedEvent, Page, PageMetadata};
-use strandline_view::count_at;
+use strandline_sqlite::column::{Count, VIEW};
 
 /// Which Events a list holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -106,7 +105,7 @@ pub(super) fn from_row(row: &Row<'_>) -> rusqlite::Result<FoldedEvent> {
         reason: row.get(8)?,
         note: row.get(9)?,
         component: row.get(10)?,
-        count: count_at(row, 11, "kube_event.count")?,
+        count: VIEW.get_at::<Count>(row, 11, "kube_event.count")?.0,
         first_at: Timestamp::from_micros(row.get(12)?),
         last_at: Timestamp::from_micros(row.get(13)?),
     })

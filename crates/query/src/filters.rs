@@ -1,12 +1,10 @@
 //! What narrows, orders and pages answers.
 
-use std::fmt;
-use std::str::FromStr;
-
 use serde::Serialize;
 
 use strandline_model::{At, Health, Uid};
 use strandline_protocol::{Collapse, Graph, HealthHistory};
+use strandline_syntax::keywords;
 
 /// Which resources of an environment a list holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -31,33 +29,11 @@ pub enum ResourceOrder {
     Health,
 }
 
-impl ResourceOrder {
-    /// All orders.
-    pub const ALL: [ResourceOrder; 2] = [ResourceOrder::Name, ResourceOrder::Health];
-
-    /// The word for it everywhere.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            ResourceOrder::Name => "name",
-            ResourceOrder::Health => "health",
-        }
-    }
-}
-
-impl fmt::Display for ResourceOrder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
-    }
-}
-
-impl FromStr for ResourceOrder {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let known = ResourceOrder::ALL.into_iter().find(|order| order.as_str() == text);
-        known.ok_or_else(|| format!("invalid order `{text}`; use one of name, health"))
-    }
-}
+keywords!(
+    ResourceOrder, "order", Exact,
+    Name => "name",
+    Health => "health",
+);
 
 /// What a graph shows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

@@ -13,7 +13,7 @@ use crate::question::{Context, Question};
 use crate::scope::{ResolvedScope, seen_audiences};
 use serde::Serialize;
 use strandline_protocol::{Page, PageMetadata, ProjectGroup};
-use strandline_view::count_at;
+use strandline_sqlite::column::{Count, VIEW};
 
 /// Projects in sight, be it that only their environments are declared, each with how many environments it has.
 const PROJECTS: &str = concat!(
@@ -49,7 +49,8 @@ fn list(
     let params = named_params! { ":at": moment.offset.as_i64(), ":scope": scope.as_sql() };
     let mut rows = statement.query(params)?;
     while let Some(row) = rows.next()? {
-        let (path, environments): (String, u64) = (row.get(0)?, count_at(row, 1, "environment")?);
+        let (path, environments): (String, u64) =
+            (row.get(0)?, VIEW.get_at::<Count>(row, 1, "environment")?.0);
         for (end, _) in path.match_indices('/') {
             let id = &path[..end];
             let group = groups.entry(id.to_owned()).or_insert_with(|| ProjectGroup::new(id));

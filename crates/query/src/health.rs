@@ -4,14 +4,13 @@ use rusqlite::Connection;
 use serde::Serialize;
 
 use crate::concerns::Concerns;
-use crate::environments;
 use crate::error::Result;
 use crate::filters::HealthFilter;
 use crate::moment::Moment;
 use crate::question::{Context, Question, ResourceRef};
-use crate::resources;
 use crate::scope::ResolvedScope;
 use crate::series::{series_of_environment, series_of_resource, span};
+use crate::{environments, resources};
 use strandline_log::LogReader;
 use strandline_model::{EnvironmentId, Uid};
 use strandline_protocol::{Answer, HealthHistory};

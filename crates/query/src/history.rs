@@ -15,7 +15,7 @@ use serde::Serialize;
 use strandline_log::LogReader;
 use strandline_model::{Change, Offset, ResourceVersion, Timestamp, Uid};
 use strandline_protocol::{Page, PageMetadata, Version, VersionChange};
-use strandline_view::health_at;
+use strandline_sqlite::column::VIEW;
 
 /// The versions of a resource up to the time asked for, newest first.
 #[derive(Clone, Debug, Serialize)]
@@ -118,7 +118,7 @@ fn from_row(row: &Row<'_>) -> rusqlite::Result<Version> {
         observed_at: Timestamp::from_micros(row.get(1)?),
         change: if row.get(2)? { VersionChange::Deleted } else { VersionChange::Applied },
         resource_version: ResourceVersion::default(),
-        health: health_at(row, 3, "version.health")?,
+        health: VIEW.get_at(row, 3, "version.health")?,
         reason: row.get(4)?,
         message: row.get(5)?,
         rule: row.get(6)?,

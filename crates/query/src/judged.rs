@@ -4,7 +4,7 @@ use rusqlite::Row;
 
 use strandline_model::{Offset, Timestamp};
 use strandline_protocol::LaterHealth;
-use strandline_view::health_at;
+use strandline_sqlite::column::VIEW;
 
 /// SQL for what is said of a version `v` at `:at`: `judged!("health")`, and so for its `reason` and its `message`.
 macro_rules! judged {
@@ -41,7 +41,7 @@ pub(super) fn later(row: &Row<'_>, first: usize) -> rusqlite::Result<Option<Late
     }
     Ok(Some(LaterHealth {
         at: Timestamp::from_micros(time),
-        health: health_at(row, first + 1, "version.later_health")?,
+        health: VIEW.get_at(row, first + 1, "version.later_health")?,
         reason: row.get(first + 2)?,
         message: row.get(first + 3)?,
         offset: offset.map(Offset::from_i64),

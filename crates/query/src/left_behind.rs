@@ -17,9 +17,7 @@ use serde::Serialize;
 use strandline_log::LogReader;
 use strandline_model::{EnvironmentId, EnvironmentState, Labels, Offset, Target, label_pairs};
 use strandline_protocol::{Answer, LeftBehind, LeftNamespace};
-use strandline_sqlite::column;
-use strandline_view::count_at;
-
+use strandline_sqlite::column::{Count, Json, VIEW};
 /// The most resources that a line names one by one.
 const NAMES_MAX: usize = 100;
 
@@ -55,7 +53,8 @@ fn looked(view: &Connection, number: i64, at: Offset) -> Result<Vec<Target>> {
     );
     let mut statement = view.prepare_cached(sql)?;
     let params = named_params! { ":id": number, ":at": at.as_i64() };
-    let rows = statement.query_map(params, |row| column::json(row, 0))?;
+    let rows =
+        statement.query_map(params, |row| Ok(VIEW.get_at::<Json<_>>(row, 0, "environment.targets")?.0))?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
@@ -122,7 +121,7 @@ fn namespaces(
         Ok(LeftNamespace {
             cluster: row.get(0)?,
             namespace: row.get(1)?,
-            resources: count_at(row, 2, "resource")?,
+            resources: VIEW.get_at::<Count>(row, 2, "resource")?.0,
             shared: row.get(3)?,
             kubectl: String::new(),
         })

@@ -8,12 +8,11 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::concerns::Concerns;
 use crate::error::{QueryError, Result};
-use crate::floors;
 use crate::freshness::Live;
-use crate::gaps;
 use crate::gaps::Times;
 use crate::pinned::{AskedTime, Pinned};
 use crate::scope::ResolvedScope;
+use crate::{floors, gaps};
 use strandline_log::LogReader;
 use strandline_model::{At, LATE_BOUND, Offset, Timestamp};
 use strandline_protocol::{Coverage, Gap, Snapshot};

@@ -3,26 +3,23 @@
 use rusqlite::{Connection, Row, ToSql, named_params};
 
 use crate::concerns::Concerns;
-use crate::environments;
 use crate::error::{QueryError, Result, gone_after};
-use crate::filters::PageRequest;
-use crate::filters::{ResourceFilter, ResourceOrder};
-use crate::floors;
+use crate::filters::{PageRequest, ResourceFilter, ResourceOrder};
 use crate::judged::{judged, judged_since, later, later_columns};
 use crate::moment::Moment;
 use crate::page::Start;
 use crate::question::{Context, Question, ResourceRef};
 use crate::scope::{ResolvedScope, belonged, in_sight, one_of, reads};
-use crate::search;
 use crate::stretch::holds;
 use crate::words::Words;
+use crate::{environments, floors, search};
 use serde::Serialize;
 use strandline_log::LogReader;
 use strandline_model::{
     Change, EnvironmentId, Kind, Offset, ResourceId, ResourceKey, Stored, Timestamp, Uid, attention,
 };
 use strandline_protocol::{Answer, Page, Resource, ResourceDetail};
-use strandline_view::health_at;
+use strandline_sqlite::column::VIEW;
 
 /// The resources of an environment, in the order that the filter gives.
 #[derive(Clone, Debug, Serialize)]
@@ -136,7 +133,7 @@ impl Held {
                 namespace: row.get(5)?,
                 name: row.get(6)?,
             },
-            health: health_at(row, 7, "version.health")?,
+            health: VIEW.get_at(row, 7, "version.health")?,
             health_since: Timestamp::from_micros(row.get(15)?),
             reason: row.get(8)?,
             message: row.get(9)?,

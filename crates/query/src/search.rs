@@ -14,15 +14,14 @@ use rusqlite::{Connection, named_params};
 use serde::Serialize;
 
 use crate::concerns::Concerns;
-use crate::environments;
 use crate::error::{QueryError, Result, dated, gone_after};
 use crate::filters::PageRequest;
 use crate::moment::Moment;
 use crate::page::Start;
 use crate::question::{Context, Question};
-use crate::resources;
 use crate::scope::{ResolvedScope, belonged, one_of, reads};
 use crate::words::{Of, Words};
+use crate::{environments, resources};
 use strandline_log::LogReader;
 use strandline_model::{Change, EnvironmentId, Kind, KindName, Offset};
 use strandline_protocol::{FoundResource, Page};

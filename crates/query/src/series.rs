@@ -9,7 +9,7 @@ use crate::scope::{ResolvedScope, belonged, reads};
 use strandline_log::LogReader;
 use strandline_model::{At, Health, Offset, Timestamp};
 use strandline_protocol::{HealthHistory, HealthInterval, HealthTime, LaterHealth};
-use strandline_view::health_at;
+use strandline_sqlite::column::VIEW;
 
 /// The most moves of health that one answer looks at.
 const MOVES_MAX: usize = 10_000;
@@ -192,12 +192,12 @@ fn environment_said(row: &Row<'_>, time: Timestamp, end: Timestamp) -> rusqlite:
         let (reason, message) = (String::new(), String::new());
         Mark { offset, time, health, reason, message, rule_set: rule_set.clone() }
     };
-    let state = health_at(row, 2, "environment_health.state")?;
+    let state = VIEW.get_at(row, 2, "environment_health.state")?;
     let Some(patience) = row.get::<_, Option<i64>>(5)?.map(Timestamp::from_micros) else {
         return Ok(vec![mark(time, state)]);
     };
     let over = (patience < end).then(|| mark(patience, state));
-    let meanwhile = health_at(row, 4, "environment_health.grace_state")?;
+    let meanwhile = VIEW.get_at(row, 4, "environment_health.grace_state")?;
     Ok(over.into_iter().chain([mark(time, meanwhile)]).collect())
 }
 
@@ -214,7 +214,7 @@ const OF_RESOURCE: (&str, Said) = (
 /// The end of a resource is a mark without health. A state that lasted for too long is a second one.
 fn resource_said(row: &Row<'_>, time: Timestamp, _: Timestamp) -> rusqlite::Result<Vec<Mark>> {
     let (reason, message, rule_set) = (row.get(3)?, row.get(4)?, row.get(5)?);
-    let health = health_at(row, 2, "version.health")?;
+    let health = VIEW.get_at(row, 2, "version.health")?;
     let first = Mark { offset: row.get(0)?, time, health, reason, message, rule_set };
     let later = later(row, 6)?;
     let then = later.and_then(|LaterHealth { at, health, reason, message, offset }| {

@@ -7,19 +7,17 @@ use std::collections::BTreeSet;
 
 use rusqlite::{Connection, named_params};
 
-use crate::agents;
 use crate::coverage::CoverageFilter;
 use crate::deployments::DeploymentFilter;
 use crate::error::{QueryError, Result};
 use crate::filters::ResourceFilter;
-use crate::groups;
-use crate::images;
 use crate::images::ImageFilter;
 use crate::moment::Moment;
 use crate::scope::{ResolvedScope, looked_at, seen_audiences};
+use crate::{agents, groups, images};
 use strandline_model::{EnvironmentFilter, GroupPath, Kind, KindName, Labels, Target};
 use strandline_protocol::UnknownWord;
-use strandline_sqlite::column;
+use strandline_sqlite::column::{Json, VIEW};
 use strandline_syntax::diagnostics::closest;
 use strandline_syntax::{Condition, Glob, Image, Requirement, familiar};
 
@@ -380,11 +378,11 @@ fn of_environments(
             Of::EnvironmentName => names.extend([row.get::<_, String>(1)?]),
             Of::Region => names.extend([row.get::<_, String>(2)?]),
             Of::Label => {
-                let labels: Labels = column::json(row, 4)?;
+                let labels: Labels = VIEW.get_at::<Json<_>>(row, 4, "environment.labels")?.0;
                 names.extend(labels.into_iter().map(|(name, value)| format!("{name}={value}")));
             }
             _ => {
-                let targets: Vec<Target> = column::json(row, 3)?;
+                let targets: Vec<Target> = VIEW.get_at::<Json<_>>(row, 3, "environment.targets")?.0;
                 let name = |target: Target| match of {
                     Of::Cluster => Some(target.cluster),
                     Of::Namespace => Some(target.namespace),

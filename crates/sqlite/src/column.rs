@@ -24,8 +24,6 @@
 //! does: loops over many rows look it up once per statement, with `Statement::column_index` and [`Columns::get_at`].
 
 use std::error::Error;
-use std::fmt::Display;
-use std::str::FromStr;
 
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSqlOutput, Type, ValueRef};
 use rusqlite::{Row, ToSql};
@@ -33,7 +31,6 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use thiserror::Error as ThisError;
 
-use strandline_model::Stored;
 use strandline_model::columns::UnknownStored;
 use strandline_syntax::diagnostics::of_json;
 
@@ -132,27 +129,6 @@ impl ToSql for Count {
     }
 }
 
-/// Where a word or a number of ours stands, and what to do when this program does not know it.
-#[derive(Clone, Copy, Debug)]
-pub struct Place {
-    column: &'static str,
-    remedy: &'static str,
-}
-
-impl Place {
-    /// A column of the view, as `table.column`.
-    pub const fn view(column: &'static str) -> Self {
-        Place { column, remedy: "rebuild the view from the log with `strandline rebuild`" }
-    }
-
-    /// A column of the log, as `table.column`.
-    pub const fn log(column: &'static str) -> Self {
-        let remedy =
-            "it was written by a newer version, or the log is damaged: check it with `strandline doctor`";
-        Place { column, remedy }
-    }
-}
-
 /// A stored value that this program does not know. It is never read as another one.
 #[derive(Clone, Debug, PartialEq, Eq, ThisError)]
 #[error("column `{column}` contains `{value}`, an unknown {what}; {remedy}")]
@@ -175,75 +151,7 @@ pub fn unknown(error: &rusqlite::Error) -> Option<&UnknownValue> {
     }
 }
 
-/// What a column says by a number, such as a health.
-///
-/// # Errors
-/// When it holds no number, or one that means nothing.
-pub fn number<T: Stored>(row: &Row<'_>, column: usize, place: Place) -> rusqlite::Result<T> {
-    let number = row.get(column)?;
-    T::of_number(number).ok_or_else(|| {
-        let unknown = UnknownValue {
-            column: place.column,
-            value: i64::to_string(&number),
-            what: T::WHAT,
-            remedy: place.remedy,
-        };
-        rusqlite::Error::FromSqlConversionFailure(column, Type::Integer, unknown.into())
-    })
-}
-
-/// The same of a column that may hold nothing.
-///
-/// # Errors
-/// As for [`number`].
-pub fn number_or_null<T: Stored>(row: &Row<'_>, column: usize, place: Place) -> rusqlite::Result<Option<T>> {
-    row.get::<_, Option<i64>>(column)?.map(|_| number(row, column, place)).transpose()
-}
-
-/// How many of something a column tells; the count of nothing is 0, and nothing else is.
-///
-/// # Errors
-/// When it holds no number, or one below 0.
-pub fn count(row: &Row<'_>, column: usize, place: Place) -> rusqlite::Result<u64> {
-    let number: i64 = row.get(column)?;
-    u64::try_from(number).map_err(|_| {
-        let unknown = UnknownValue {
-            column: place.column,
-            value: number.to_string(),
-            what: "count",
-            remedy: place.remedy,
-        };
-        rusqlite::Error::FromSqlConversionFailure(column, Type::Integer, unknown.into())
-    })
-}
-
-/// What a column holds as JSON.
-///
-/// # Errors
-/// When it holds no text, or no such JSON.
-pub fn json<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> rusqlite::Result<T> {
-    serde_json::from_str(row.get_ref(column)?.as_str()?).map_err(|error| unreadable(column, of_json(&error)))
-}
-
-/// What a column says in a word, such as a tier.
-///
-/// # Errors
-/// When it holds no text, or no such word.
-pub fn word<T: FromStr<Err: Display>>(
-    row: &Row<'_>,
-    column: usize,
-    what: &'static str,
-    place: Place,
-) -> rusqlite::Result<T> {
-    let word = row.get_ref(column)?.as_str_or_null()?.unwrap_or("NULL");
-    word.parse().map_err(|_: T::Err| {
-        let unknown =
-            UnknownValue { column: place.column, value: word.to_owned(), what, remedy: place.remedy };
-        unreadable(column, unknown)
-    })
-}
-
-/// Says of a column that it cannot be read, and why.
+/// An error of a column whose text is valid and whose meaning is not.
 pub fn unreadable(column: usize, error: impl Into<Box<dyn Error + Send + Sync>>) -> rusqlite::Error {
     rusqlite::Error::FromSqlConversionFailure(column, Type::Text, error.into())
 }

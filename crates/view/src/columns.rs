@@ -63,16 +63,30 @@ pub const SEGMENT_COUNTS: CountColumns = [
 /// # Errors
 /// When a column is missing or holds no count.
 pub fn read_counts(row: &Row<'_>, columns: &CountColumns) -> rusqlite::Result<HealthCounts> {
+    counts(columns, |_, column| VIEW.get(row, column))
+}
+
+/// The same from this index of a row on, for loops over many rows.
+///
+/// # Errors
+/// As for [`read_counts`].
+pub fn read_counts_at(row: &Row<'_>, first: usize, columns: &CountColumns) -> rusqlite::Result<HealthCounts> {
+    counts(columns, |place, column| VIEW.get_at(row, first + place, column))
+}
+
+fn counts(
+    columns: &CountColumns,
+    read: impl Fn(usize, &'static str) -> rusqlite::Result<Count>,
+) -> rusqlite::Result<HealthCounts> {
     let [healthy, suspended, progressing, missing, degraded, unknown, none] = columns;
-    let count = |column| Ok::<_, rusqlite::Error>(VIEW.get::<Count>(row, column)?.0);
     Ok(HealthCounts {
-        healthy: count(healthy)?,
-        suspended: count(suspended)?,
-        progressing: count(progressing)?,
-        missing: count(missing)?,
-        degraded: count(degraded)?,
-        unknown: count(unknown)?,
-        none: count(none)?,
+        healthy: read(0, healthy)?.0,
+        suspended: read(1, suspended)?.0,
+        progressing: read(2, progressing)?.0,
+        missing: read(3, missing)?.0,
+        degraded: read(4, degraded)?.0,
+        unknown: read(5, unknown)?.0,
+        none: read(6, none)?.0,
     })
 }
 

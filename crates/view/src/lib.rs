@@ -8,7 +8,6 @@ mod activity;
 mod activity_draft;
 mod apply;
 mod build;
-mod by_position;
 mod catalog;
 mod columns;
 mod context;
@@ -42,10 +41,8 @@ mod selectors;
 mod status;
 
 pub use build::{Build, build, remove_views};
-pub use by_position::{count_at, counts_at, health_at, member_health_at, number_at, word_at};
 pub use columns::{
-    CountColumns, ENVIRONMENT_COUNTS, MemberHealth, OPEN, SEGMENT_COUNTS, SEGMENT_COUNTS as STRETCH_COUNTS,
-    read_counts,
+    CountColumns, ENVIRONMENT_COUNTS, MemberHealth, OPEN, SEGMENT_COUNTS, read_counts, read_counts_at,
 };
 pub use context::Touched;
 pub use due::NextDue;

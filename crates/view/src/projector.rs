@@ -5,18 +5,16 @@ use std::time::Duration;
 
 use rusqlite::{Connection, TransactionBehavior, params};
 
-use super::apply;
 use super::context::{Cache, Rules, Touched};
 use super::due::NextDue;
 use super::error::ProjectorError;
-use super::file;
-use super::floors;
 use super::ids::Ids;
 use super::options::{ProjectorOptions, Sizes};
 use super::prune::{self, Pass, Pruning};
 use super::reading::{Batch, Position, Reading};
 use super::ruleset::RuleSet;
 use super::segment::Segments;
+use super::{apply, file, floors};
 use strandline_clock::mark;
 use strandline_log::LogReader;
 use strandline_model::Offset;

@@ -6,11 +6,9 @@ use futures_util::{StreamExt, stream};
 use thiserror::Error;
 use tokio::time::{Instant, timeout_at};
 
-use super::connect::ConnectSettings;
-use super::connect::{ClusterConnection, connect};
+use super::connect::{ClusterConnection, ConnectSettings, connect};
 use super::connect_error::ConnectError;
-use super::discovery::{KindList, list_kinds};
-use super::discovery::{Selection, ServedKind};
+use super::discovery::{KindList, Selection, ServedKind, list_kinds};
 use super::document::Page;
 use super::limits::Limits;
 use super::request::{Failure, collect, get, get_text, get_with_head};

@@ -8,8 +8,7 @@ use super::types::PageInfo;
 use crate::http::problem::Problem;
 use strandline_model::{At, EnvironmentId};
 use strandline_protocol as protocol;
-use strandline_query::CountDeployments;
-use strandline_query::{DeploymentFilter, EnvironmentFilter, GetOverview, Queries};
+use strandline_query::{CountDeployments, DeploymentFilter, EnvironmentFilter, GetOverview, Queries};
 
 /// GraphQL's integers end at 2^31 - 1.
 fn int(count: u64) -> i32 {

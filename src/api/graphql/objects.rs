@@ -11,10 +11,9 @@ use super::types::{DeploymentStatus, DeploymentTier, EnvironmentHealth, Time};
 use crate::http::problem::Problem;
 use strandline_model::{self as model, EnvironmentState};
 use strandline_protocol::{self as protocol, Access};
-use strandline_query::{DeploymentFilter, EnvironmentFilter, PageRequest, Queries, QueryError};
 use strandline_query::{
-    GetAgent, GetProject, ListDeployments, ListDeploymentsWithCursors, ListEnvironments,
-    ListEnvironmentsWithCursors,
+    DeploymentFilter, EnvironmentFilter, GetAgent, GetProject, ListDeployments, ListDeploymentsWithCursors,
+    ListEnvironments, ListEnvironmentsWithCursors, PageRequest, Queries, QueryError,
 };
 use strandline_syntax::Glob;
 

@@ -4,11 +4,10 @@ use std::sync::LazyLock;
 
 use juniper::{EmptyMutation, EmptySubscription, RootNode, Value};
 
-use super::Asked;
 use super::answer::Told;
 use super::asker::Asker;
 use super::objects::Query;
-use super::{cost, texts};
+use super::{Asked, cost, texts};
 
 pub(super) type Schema = RootNode<Query, EmptyMutation<Asker>, EmptySubscription<Asker>>;
 

@@ -14,9 +14,8 @@ use crate::api::routes;
 use crate::app::AppState;
 use crate::http::auth::{TokenConfig, TokenHash};
 use strandline_clock::SystemClock;
-use strandline_query::GetEnvironment;
-use strandline_query::Queries;
 use strandline_query::testing::{World, small_history};
+use strandline_query::{GetEnvironment, Queries};
 use strandline_view::ViewStatus;
 
 pub(super) const PATH: &str = "/api/v1/graphql";

@@ -13,8 +13,7 @@ use std::sync::{Arc, OnceLock};
 
 use crate::app::{AppState, ClusterLists, Metrics, Readiness, Rebuilding, RelistFilter, Relisting};
 use crate::catalog::CatalogWriter;
-use crate::http::auth::Gate;
-use crate::http::auth::{AccessConfig, TokenConfig};
+use crate::http::auth::{AccessConfig, Gate, TokenConfig};
 use crate::http::context::Context;
 use crate::http::problem::Problem;
 use crate::http::{Access, Caller};

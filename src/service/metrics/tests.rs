@@ -10,8 +10,9 @@ use tokio_util::sync::CancellationToken;
 use super::*;
 use crate::http::auth::{AccessConfig, TokenConfig, TokenHash};
 use strandline_log::{Appender, LogWriter};
-use strandline_model::Timestamp;
-use strandline_model::{CatalogFact, CoverageState, Kind, Offset, ProjectSpec, Source, WatchKey, reason};
+use strandline_model::{
+    CatalogFact, CoverageState, Kind, Offset, ProjectSpec, Source, Timestamp, WatchKey, reason,
+};
 use strandline_sqlite::Watermark;
 use strandline_view::ruleset::RuleSet;
 use strandline_watch::WatchStatus;

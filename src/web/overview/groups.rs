@@ -2,8 +2,7 @@
 
 use super::selection::{Selection, narrowing};
 use crate::format::visible;
-use crate::http::params::HEALTH;
-use crate::http::params::Parameter;
+use crate::http::params::{HEALTH, Parameter};
 use crate::http::request::Request;
 use crate::web::shell::{Badge, Shell, Time};
 use strandline_model::{Health, HealthCounts, attention};

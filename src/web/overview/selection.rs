@@ -1,7 +1,6 @@
 //! What the address of the start page asks for.
 
-use crate::app::AppState;
-use crate::app::selection;
+use crate::app::{AppState, selection};
 use crate::format::visible;
 use crate::http::params::{
     AGENT, CLUSTERS, GROUP, GROUP_BY, HEALTH, LABELS, NAME, PROJECT, Parameter, REGION, STATE, TIER, VIEW,

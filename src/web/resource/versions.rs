@@ -11,8 +11,7 @@ use crate::web::shell::{Badge, Time};
 use strandline_model::{At, DeletionCause, Kind, Offset, Timestamp, Uid};
 use strandline_object_diff::{Between, Class, Comparison, Difference, Lens, compare};
 use strandline_protocol::{Version, VersionChange};
-use strandline_query::ListResourceVersions;
-use strandline_query::{PageRequest, Scope};
+use strandline_query::{ListResourceVersions, PageRequest, Scope};
 use strandline_syntax::percent_encode;
 
 /// Versions that a page lists, and as many later ones.

@@ -19,8 +19,9 @@ use strandline_model::{
 };
 use strandline_protocol::{Answer, Graph, ResourceDetail, Version, VersionChange};
 use strandline_query::testing::{block_on, environment, queries, record, uncut};
-use strandline_query::{GetEnvironmentGraph, GetResource, ListResourceVersions};
-use strandline_query::{PageRequest, Queries, QueryError, Scope};
+use strandline_query::{
+    GetEnvironmentGraph, GetResource, ListResourceVersions, PageRequest, Queries, QueryError, Scope,
+};
 use strandline_redact::{Rules, TypeMeta, clean};
 use strandline_view::ruleset::RuleSet;
 use strandline_view::{Projector, ProjectorOptions};

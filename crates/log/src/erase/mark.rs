@@ -2,12 +2,11 @@
 
 use data_encoding::HEXLOWER;
 
-use crate::chain;
 use crate::draft::Draft;
 use crate::error::LogError;
-use crate::ids;
 use crate::transaction::Write;
 use crate::types::ChangeType;
+use crate::{chain, ids};
 use strandline_model::{Kind, Offset, ResourceKey};
 
 type Result<T> = std::result::Result<T, LogError>;

@@ -1,8 +1,7 @@
 //! Decisions are made beside the writer, and written only if what they rest on holds still.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError, mpsc};
 
 use tokio::sync::oneshot;
 

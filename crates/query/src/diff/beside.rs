@@ -5,19 +5,16 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use crate::alike;
-use crate::clusters;
 use crate::concerns::Concerns;
 use crate::diff::members::{Items, Member, PAIRS_MAX, Side, bodies, described, item, side};
 use crate::diff::targets;
-use crate::environments;
 use crate::error::{QueryError, Result};
 use crate::filters::PageRequest;
 use crate::question::{Context, Question};
+use crate::{alike, clusters, environments};
 use serde::Serialize;
 use strandline_model::{EnvironmentId, Kind, ResourceKey, Target, Uid};
-use strandline_object_diff::Lens;
-use strandline_object_diff::{Comparison, NameMap, NamePair, compare};
+use strandline_object_diff::{Comparison, Lens, NameMap, NamePair, compare};
 use strandline_protocol::{
     ChangeType, DiffClusters, DiffCounts, Environment, EnvironmentDiff, PageMetadata, ResourceAt,
     ResourceChange,

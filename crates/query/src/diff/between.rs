@@ -14,8 +14,7 @@ use crate::pinned::Pinned;
 use crate::question::{Context, Question};
 use serde::Serialize;
 use strandline_model::{At, EnvironmentId, Kind, Offset, ResourceKey, Uid};
-use strandline_object_diff::Lens;
-use strandline_object_diff::{Comparison, compare};
+use strandline_object_diff::{Comparison, Lens, compare};
 use strandline_protocol::{
     ChangeType, DiffCounts, EnvironmentDiff, KindChanges, PageMetadata, ResourceChange,
 };

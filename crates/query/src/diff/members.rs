@@ -15,7 +15,8 @@ use crate::scope::{ResolvedScope, in_sight};
 use strandline_log::LogReader;
 use strandline_model::{EnvironmentId, Health, Kind, Offset, ResourceKey, Uid};
 use strandline_protocol::{ChangeType, Environment, EnvironmentAt, ResourceAt, ResourceChange};
-use strandline_view::member_health_at;
+use strandline_sqlite::column::VIEW;
+use strandline_view::MemberHealth;
 
 /// Pairs of objects that one answer reads at most.
 pub(super) const PAIRS_MAX: u64 = 4000;
@@ -100,7 +101,7 @@ fn members(view: &Connection, environment: i64, at: Offset) -> Result<HashMap<i6
         statement.query_map(named_params! { ":environment": environment, ":at": at.as_i64() }, |row| {
             let member = Member {
                 owner: row.get(1)?,
-                health: member_health_at(row, 2, "membership.health")?,
+                health: VIEW.get_at::<MemberHealth>(row, 2, "membership.health")?.0,
                 version: Offset::from_i64(row.get(3)?),
             };
             Ok((row.get(0)?, member))

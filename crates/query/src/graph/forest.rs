@@ -9,7 +9,8 @@ use rusqlite::{Connection, named_params};
 use crate::error::Result;
 use crate::stretch::holds;
 use strandline_model::{Health, HealthCounts, Offset, attention, more_urgent};
-use strandline_view::member_health_at;
+use strandline_sqlite::column::VIEW;
+use strandline_view::MemberHealth;
 
 /// A member, as lists and trees need it.
 #[derive(Clone, Debug)]
@@ -55,7 +56,7 @@ impl Forest {
             members.push(Member {
                 id: row.get(0)?,
                 kind: row.get(1)?,
-                health: member_health_at(row, 2, "membership.health")?,
+                health: VIEW.get_at::<MemberHealth>(row, 2, "membership.health")?.0,
                 counted: row.get(3)?,
                 owner: None,
             });

@@ -10,7 +10,7 @@ use crate::stretch::holds;
 use strandline_model::Offset;
 use strandline_protocol::Edge;
 use strandline_relations::EdgeKind;
-use strandline_view::number_at;
+use strandline_sqlite::column::VIEW;
 
 /// Where the ends of edges stand: the names under which nodes and groups are known in the graph.
 pub(super) struct Ends<'a> {
@@ -90,7 +90,7 @@ impl<'a> Ends<'a> {
                 ("", _) => one(Far::Address { cluster, group, kind, namespace, name }),
                 _ => one(Far::Uid(cluster, uid)),
             };
-            let kind = number_at(row, 1, "edge.kind")?;
+            let kind = VIEW.get_at(row, 1, "edge.kind")?;
             for far in ends {
                 let link = link(near.resource.id.as_str(), far, row.get(2)?, kind);
                 link.map(|link| found.insert(link, 1));
@@ -116,7 +116,7 @@ impl<'a> Ends<'a> {
         while let Some(row) = rows.next()? {
             let Some(near) = self.by_number.get(&row.get::<_, i64>(0)?) else { continue };
             let number: i64 = row.get(1)?;
-            let (near, kind) = (near.resource.id.as_str(), number_at(row, 2, "selected.kind")?);
+            let (near, kind) = (near.resource.id.as_str(), VIEW.get_at(row, 2, "selected.kind")?);
             if let Some(far) = self.by_number.get(&number) {
                 let link = link(near, far.resource.id.as_str(), row.get(3)?, kind);
                 link.map(|link| found.insert(link, 1));

@@ -13,7 +13,6 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use rusqlite::{Connection, named_params};
 
 use crate::concerns::Concerns;
-use crate::environments;
 use crate::error::{QueryError, Result};
 use crate::filters::GraphFilter;
 use crate::graph::draw::{Drawing, HeapKey, Wanted};
@@ -21,9 +20,9 @@ use crate::graph::forest::Forest;
 use crate::graph::links::Ends;
 use crate::moment::Moment;
 use crate::question::{Context, Question};
-use crate::resources;
 use crate::resources::Held;
 use crate::scope::ResolvedScope;
+use crate::{environments, resources};
 use serde::Serialize;
 use strandline_model::{EnvironmentId, HealthCounts, Kind, Uid, attention};
 use strandline_protocol::{Answer, Below, Graph, GraphNode, Group, KindBelow};

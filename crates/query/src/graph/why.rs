@@ -5,20 +5,19 @@ use std::collections::HashMap;
 use rusqlite::{Connection, named_params};
 
 use crate::concerns::Concerns;
-use crate::environments;
 use crate::error::Result;
 use crate::graph::forest::Forest;
 use crate::moment::Moment;
 use crate::question::{Context, Question};
-use crate::resources;
 use crate::resources::Held;
 use crate::scope::ResolvedScope;
 use crate::stretch::holds;
+use crate::{environments, resources};
 use serde::Serialize;
 use strandline_model::{EnvironmentId, Health, Kind, Offset, attention};
 use strandline_protocol::{Answer, MissingEnd, Why, WhyPath};
 use strandline_relations::EdgeKind;
-use strandline_view::number_at;
+use strandline_sqlite::column::VIEW;
 
 /// The paths from the roots of an environment that decide its health down to what is unhealthy.
 #[derive(Clone, Debug, Serialize)]
@@ -192,7 +191,7 @@ fn missing(view: &Connection, at: Offset, number: i64) -> Result<Vec<MissingEnd>
     let params = named_params! { ":number": number, ":at": at.as_i64(), ":limit": MISSING_MAX as i64 };
     let rows = statement.query_map(params, |row| {
         Ok(MissingEnd {
-            edge: number_at::<EdgeKind>(row, 0, "edge.kind")?.to_string(),
+            edge: VIEW.get_at::<EdgeKind>(row, 0, "edge.kind")?.to_string(),
             kind: Kind::new(row.get::<_, String>(1)?, row.get::<_, String>(2)?),
             namespace: row.get(3)?,
             name: row.get(4)?,

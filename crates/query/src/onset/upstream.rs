@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::judged::judged;
 use crate::onset::rank::Links;
 use strandline_model::Health;
-use strandline_view::health_at;
+use strandline_sqlite::column::VIEW;
 
 /// The most resources that are met.
 const MET_MAX: usize = 1000;
@@ -81,7 +81,7 @@ pub(super) fn was_well(view: &Connection, resource: i64, offset: i64) -> Result<
         " FROM version v WHERE v.resource_id = :id AND v.from_offset <= :at ORDER BY v.from_offset DESC LIMIT 1"
     );
     let params = named_params! { ":id": resource, ":at": offset - 1 };
-    let health = |row: &Row<'_>| health_at(row, 0, "version.health");
+    let health = |row: &Row<'_>| VIEW.get_at::<Option<Health>>(row, 0, "version.health");
     let before = view.prepare_cached(sql)?.query_row(params, health).optional()?;
     Ok(before.is_some_and(|health| !health.is_some_and(Health::needs_attention)))
 }

@@ -23,8 +23,9 @@ use serde::Serialize;
 use strandline_model::{EnvironmentFilter, GroupBy, Stored, Tier, Timestamp};
 use strandline_protocol::{Answer, Overview};
 use strandline_sqlite::column;
+use strandline_sqlite::column::VIEW;
 use strandline_syntax::diagnostics::of_json;
-use strandline_view::{STRETCH_COUNTS, counts_at, health_at};
+use strandline_view::{SEGMENT_COUNTS, read_counts_at};
 
 /// All environments of a selection, counted in groups.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -144,14 +145,14 @@ fn take(fold: &mut Fold, sieve: &RowFilter<'_>, row: &Row<'_>) -> Result<()> {
     if !sieve.matches(&FilteredRow { project, name, labels, targets }).map_err(unreadable)? {
         return Ok(());
     }
-    let health = health_at(row, 9, "stretch_health.state")?;
+    let health = VIEW.get_at(row, 9, "stretch_health.state")?;
     let facts = Facts { tier: text(0)?, region: text(1)?, state: text(2)?, project, labels, targets, health };
     let shown = if row.get(8)? {
         let since = Timestamp::from_micros(row.get(10)?);
         Shown::Told {
             health,
             since,
-            resources: counts_at(row, 11, &STRETCH_COUNTS)?,
+            resources: read_counts_at(row, 11, &SEGMENT_COUNTS)?,
             id: text(5)?,
             project,
             name,

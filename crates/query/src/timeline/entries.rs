@@ -13,8 +13,7 @@ use strandline_log::{LogError, LogReader};
 use strandline_model::{Change, Happening, Kind, Lane, Offset, ResourceKey, Timestamp, Uid};
 use strandline_object_diff::{Between, Class, Lens, compare};
 use strandline_protocol::{Deployment, Entry, EntryHealth, EntryResource, FoldedEvent};
-use strandline_sqlite::column;
-use strandline_view::health_at;
+use strandline_sqlite::column::{Json, VIEW};
 
 /// Tells of each place.
 pub(super) fn told(
@@ -103,7 +102,7 @@ fn resource(view: &Connection, log: &mut LogReader, place: &Place) -> Result<Opt
                 namespace: row.get(4)?,
                 name: row.get(5)?,
             },
-            health: health_at(row, 6, "version.health")?,
+            health: VIEW.get_at(row, 6, "version.health")?,
             reason: row.get(7)?,
             message: row.get(8)?,
             changed_by: None,
@@ -204,7 +203,7 @@ fn deployment(view: &Connection, place: &Place) -> Result<Option<Deployment>> {
         "SELECT spec, observed_at FROM deployment WHERE id = :id AND from_offset <= :at AND to_offset > :at";
     let read = |row: &Row<'_>| {
         let observed_at = Timestamp::from_micros(row.get(1)?);
-        Ok(Deployment { spec: column::json(row, 0)?, observed_at })
+        Ok(Deployment { spec: VIEW.get_at::<Json<_>>(row, 0, "deployment.body")?.0, observed_at })
     };
     let params = named_params! { ":id": place.subject, ":at": place.offset };
     Ok(view.prepare_cached(sql)?.query_row(params, read).optional()?)

@@ -10,7 +10,7 @@ use crate::timeline::filter::Order;
 use crate::timeline::place::{EntryFilter, Place, What};
 use strandline_log::LogReader;
 use strandline_model::{Happening, Hour, Lane, Offset, Stored, Timestamp};
-use strandline_view::{count_at, number_at};
+use strandline_sqlite::column::{Count, VIEW};
 
 /// Offsets of which the caller may read, with the hours that lie between them as a whole.
 pub(super) struct Part {
@@ -88,7 +88,7 @@ fn counts(row: &Row<'_>) -> rusqlite::Result<Vec<(Happening, u64)>> {
         "happening_count.progressed",
     ];
     let each = Happening::ALL.into_iter().zip(columns).zip(1..);
-    each.map(|((what, column), place)| Ok((what, count_at(row, place, column)?))).collect()
+    each.map(|((what, column), place)| Ok((what, VIEW.get_at::<Count>(row, place, column)?.0))).collect()
 }
 
 fn count_each(
@@ -104,7 +104,7 @@ fn count_each(
     for part in parts.iter().filter(|part| part.touches(hour)) {
         let mut rows = statement.query(params![hour.0, environment, part.from, part.to])?;
         while let Some(row) = rows.next()? {
-            axis.count(Timestamp::from_micros(row.get(0)?), number_at(row, 1, "happening.what")?);
+            axis.count(Timestamp::from_micros(row.get(0)?), VIEW.get_at(row, 1, "happening.what")?);
         }
     }
     Ok(())
@@ -184,7 +184,7 @@ pub(super) fn page(
                 let place = Place {
                     time: Timestamp::from_micros(row.get(0)?),
                     offset: row.get(1)?,
-                    what: What::Happened(number_at(row, 2, "happening.what")?),
+                    what: What::Happened(VIEW.get_at(row, 2, "happening.what")?),
                     subject: row.get(3)?,
                 };
                 if span.since <= place.time && place.time <= span.until && wanted.follows(&place) {

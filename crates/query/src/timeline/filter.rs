@@ -1,12 +1,10 @@
 //! What a timeline shows, and in which order.
 
-use std::fmt;
-use std::str::FromStr;
-
 use serde::Serialize;
 
 use strandline_model::{At, Lane};
 use strandline_protocol::Timeline;
+use strandline_syntax::keywords;
 
 /// What a timeline shows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -40,30 +38,8 @@ pub enum Order {
     Oldest,
 }
 
-impl Order {
-    /// All orders.
-    pub const ALL: [Order; 2] = [Order::Newest, Order::Oldest];
-
-    /// The word for it everywhere.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Order::Newest => "newest",
-            Order::Oldest => "oldest",
-        }
-    }
-}
-
-impl fmt::Display for Order {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
-    }
-}
-
-impl FromStr for Order {
-    type Err = String;
-
-    fn from_str(text: &str) -> std::result::Result<Self, Self::Err> {
-        let known = Order::ALL.into_iter().find(|order| order.as_str() == text);
-        known.ok_or_else(|| format!("invalid order `{text}`; use one of newest, oldest"))
-    }
-}
+keywords!(
+    Order, "order", Exact,
+    Newest => "newest",
+    Oldest => "oldest",
+);

@@ -19,17 +19,16 @@ pub(super) use place::{Place, What};
 use serde::Serialize;
 
 use crate::concerns::Concerns;
-use crate::environments;
 use crate::error::Result;
 use crate::filters::PageRequest;
 use crate::moment::Moment;
 use crate::page::Start;
 use crate::question::{Context, Question, ResourceRef};
 use crate::resources as found;
-use crate::series;
 use crate::series::{HealthSeries, Span, VisibleRange};
 use crate::timeline::axis::Axis;
 use crate::timeline::place::EntryFilter;
+use crate::{environments, series};
 use strandline_log::LogReader;
 use strandline_model::{EnvironmentId, Lane, Offset, Timestamp, Uid};
 use strandline_protocol::{HealthHistory, PageMetadata, Timeline, TimelineBelow, TimelineGap, TimelinePage};

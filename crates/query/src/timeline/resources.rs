@@ -13,7 +13,7 @@ use crate::timeline::place::{Place, What};
 use strandline_log::LogReader;
 use strandline_model::{Offset, Timestamp};
 use strandline_protocol::{Timeline, TimelineBelow};
-use strandline_view::number_at;
+use strandline_sqlite::column::VIEW;
 
 /// The most things that are looked at for one answer.
 const LOOKED_AT_MAX: usize = 500_000;
@@ -50,7 +50,7 @@ pub(super) fn happened(
                 None => log.observed_at(Offset::from_i64(offset))?.unwrap_or_default(),
             };
             if span.since <= time && time <= span.until {
-                let what = What::Happened(number_at(row, 2, "happening.what")?);
+                let what = What::Happened(VIEW.get_at(row, 2, "happening.what")?);
                 places.push(Place { time, offset, what, subject: row.get(3)? });
             }
         }

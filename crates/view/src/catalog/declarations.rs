@@ -9,8 +9,7 @@ use rusqlite::{OptionalExtension, params};
 use super::super::context::Apply;
 use super::environments;
 use strandline_model::{EnvironmentId, Kind, ResourceId, ResourceKey};
-use strandline_object::Object;
-use strandline_object::gitlab_deployment;
+use strandline_object::{Object, gitlab_deployment};
 use strandline_sqlite::column::Json;
 
 /// Whether an object is of the kind that declares an environment.

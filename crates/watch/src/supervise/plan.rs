@@ -6,8 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::discovery::Discovered;
-use crate::discovery::ServedKind;
+use crate::discovery::{Discovered, ServedKind};
 use crate::settings::{ClusterSettings, Watcher};
 use strandline_model::{CoverageMark, Kind, Timestamp, WatchKey, reason};
 

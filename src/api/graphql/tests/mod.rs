@@ -16,9 +16,8 @@ use super::{Asked, schema};
 use crate::catalog::{Authority, CatalogWriter};
 use strandline_clock::testing::ManualClock;
 use strandline_model::{AgentId, DeploymentId, Offset};
-use strandline_query::ListDeployments;
 use strandline_query::testing::{block_on, queries, record};
-use strandline_query::{Queries, Scope};
+use strandline_query::{ListDeployments, Queries, Scope};
 use strandline_view::Projector;
 use strandline_view::ruleset::RuleSet;
 

@@ -4,8 +4,7 @@ use serde_json::{Value, json};
 
 use super::{Town, ids, labelled};
 use strandline_model::{CatalogFact, NamespaceGrant, ProjectSpec, Source};
-use strandline_syntax::Glob;
-use strandline_syntax::percent_encode;
+use strandline_syntax::{Glob, percent_encode};
 
 const WEB: &str = "environments/shop.web.production";
 

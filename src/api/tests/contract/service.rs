@@ -4,8 +4,7 @@ use serde_json::json;
 
 use super::holds;
 use strandline_model::Timestamp;
-use strandline_protocol::Check;
-use strandline_protocol::{RebuildReport, RebuildState};
+use strandline_protocol::{Check, RebuildReport, RebuildState};
 
 #[test]
 fn rebuilds_have_the_documented_shape() {
