@@ -1,12 +1,12 @@
 //! What REST and pages share: the state that handlers work with, what they ask of the running service, and questions
 //! that both read from a request.
 
-pub mod announcement;
+mod announcement;
 pub mod diffs;
 pub mod images;
-pub mod ports;
+mod ports;
 pub mod selection;
-pub mod state;
+mod state;
 
 pub use announcement::{Announcement, Notice};
 pub use ports::{ClusterLists, Metrics, Readiness, Rebuilding, RelistFilter, Relisting};
