@@ -13,6 +13,11 @@ pub fn cases(few: u32) -> Config {
     Config::with_cases(few.saturating_mul(times.unwrap_or(1)))
 }
 
+/// How many of what takes long an ordinary run plays: a fifth, and all of it where `STRANDLINE_FULL` is set, as in `.ci/run`.
+pub fn few_of(all: u32) -> u32 {
+    if std::env::var_os("STRANDLINE_FULL").is_some() { all } else { all / 5 }
+}
+
 /// Holds a text against the one that is kept in a file, whose path begins at the top of this repository. With `STRANDLINE_GOLDEN=write` it takes its
 /// place instead, to be read before it is committed.
 pub fn golden(path: &str, found: &str) {

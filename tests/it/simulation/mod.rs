@@ -1,6 +1,7 @@
 //! Whole histories under a clock of their own: simulated clusters that lose, repeat, swap, refuse and vanish, followed
 //! by the real supervisors, log and projector. A seed decides everything, so a failure can be had again:
 //! `STRANDLINE_SEED=<seed> cargo test --test it simulation`.
+//! An ordinary run plays a fifth of the seeds, `.ci/run` all of them.
 
 mod history;
 mod law;
@@ -15,8 +16,8 @@ use strandline_sim::api_server::Fault;
 
 use self::world::{Scenario, SetBack, run};
 
-/// Histories in an ordinary run.
-const SEEDS: u64 = 1000;
+/// Histories of one kind and the next together.
+const SEEDS: u32 = 1000;
 
 /// Runs scenarios side by side; tells the seed of the first that fails.
 fn all(name: &str, scenarios: Vec<Scenario>) {
@@ -42,8 +43,8 @@ fn all(name: &str, scenarios: Vec<Scenario>) {
     assert!(failed.is_none(), "{}", failed.unwrap_or_default());
 }
 
-/// The one seed that was asked for, or so many.
-fn seeds(count: u64) -> Vec<u64> {
+/// The one seed that was asked for, or so many, as far as this run plays them.
+fn seeds(count: u32) -> Vec<u64> {
     let number = |name| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
     match number("STRANDLINE_SEED") {
         Some(seed) => {
@@ -52,7 +53,7 @@ fn seeds(count: u64) -> Vec<u64> {
                 tracing_subscriber::fmt().with_max_level(tracing::Level::DEBUG).with_test_writer().try_init();
             vec![seed]
         }
-        None => (0..number("STRANDLINE_SEEDS").unwrap_or(count)).collect(),
+        None => (0..u64::from(strandline_testkit::few_of(count))).collect(),
     }
 }
 
@@ -76,7 +77,7 @@ fn what_a_store_set_back_changed_is_found() {
 }
 
 /// Histories in which stores are set back, and the law is held against all of it.
-const SET_BACK: u64 = 300;
+const SET_BACK: u32 = 300;
 
 /// Where a trace is left until the kinds are compared, every moment is answered as it was or lies in a gap.
 #[test]
@@ -86,7 +87,7 @@ fn a_store_set_back_is_a_gap_from_its_first_moment_on() {
 }
 
 /// Faults that strike once, each at every point of a short history.
-const ONE_FAULT: u64 = 300;
+const ONE_FAULT: u32 = 300;
 
 #[test]
 fn one_fault_at_any_point_is_survived() {

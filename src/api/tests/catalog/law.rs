@@ -330,7 +330,7 @@ fn questions() -> Vec<String> {
 }
 
 proptest! {
-    #![proptest_config(strandline_testkit::cases(200))]
+    #![proptest_config(strandline_testkit::cases(strandline_testkit::few_of(200)))]
 
     #[test]
     fn what_others_do_changes_no_answer(steps in prop::collection::vec(step(), 1..24)) {
