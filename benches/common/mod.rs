@@ -15,9 +15,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-use strandline_clock::SystemClock;
+use futures_util::StreamExt;
+use strandline_clock::{Clock, SystemClock};
 use strandline_log::{Appender, Batch, Begin, Epoch, LogError, LogWriter, Observed, Phase};
-use strandline_model::{Kind, ResourceVersion, WatchKey};
+use strandline_model::{CoverageMark, Kind, ResourceVersion, WatchKey, reason};
 
 /// Objects in one append, as a busy watch hands them over.
 pub(crate) const BATCH: usize = 1000;
@@ -71,28 +72,49 @@ impl Log {
         self.observe(seen.into_iter().map(|seen| (seen.kind, Observed::Applied(seen.observation))), size);
     }
 
-    /// The same for whatever watches see.
+    /// The same for whatever watches see, which is taken as it is needed.
     pub(crate) fn observe(&self, seen: impl IntoIterator<Item = (&'static str, Observed)>, size: usize) {
-        let mut pending: Vec<Vec<Observed>> = KINDS.iter().map(|_| Vec::new()).collect();
-        let mut batches = Vec::new();
-        for (kind, observed) in seen {
-            let place = KINDS.iter().position(|known| *known == kind).unwrap();
-            pending[place].push(observed);
-            if pending[place].len() == size {
-                batches.push(self.batch(place, std::mem::take(&mut pending[place])));
-            }
+        self.send(seen, size, Phase::Watch);
+    }
+
+    /// Appends the pages of the first lists of all kinds, which are gaps until all are at their end.
+    pub(crate) fn list(&self, seen: impl IntoIterator<Item = (&'static str, Observed)>, size: usize) {
+        let mark = |mark: CoverageMark| self.runtime.block_on(self.appender.mark(mark)).unwrap();
+        let now = || SystemClock.now();
+        for kind in KINDS {
+            mark(CoverageMark::gap(watch(kind), now(), reason::LISTING, ""));
         }
-        for (place, rest) in pending.into_iter().enumerate().filter(|(_, rest)| !rest.is_empty()) {
-            batches.push(self.batch(place, rest));
+        self.send(seen, size, Phase::ListPage);
+        for (place, kind) in KINDS.into_iter().enumerate() {
+            let end = Batch { phase: Phase::ListEnd, ..self.batch(place, Vec::new()) };
+            self.runtime.block_on(self.appender.append(end)).unwrap();
+            mark(CoverageMark::watched(watch(kind), now()));
         }
-        self.runtime.block_on(async {
-            for group in batches.chunks(4) {
-                let appends = group.iter().map(|batch| self.appender.append(batch.clone()));
-                for done in futures_util::future::join_all(appends).await {
-                    done.unwrap();
+    }
+
+    fn send(&self, seen: impl IntoIterator<Item = (&'static str, Observed)>, size: usize, phase: Phase) {
+        let mut seen = seen.into_iter();
+        let mut pending: [Vec<Observed>; KINDS.len()] = Default::default();
+        let batches = std::iter::from_fn(|| {
+            for (kind, observed) in seen.by_ref() {
+                let place = KINDS.iter().position(|known| *known == kind).unwrap();
+                pending[place].push(observed);
+                if pending[place].len() == size {
+                    return Some(self.batch(place, std::mem::take(&mut pending[place])));
                 }
             }
+            let rest = pending.iter().position(|rest| !rest.is_empty())?;
+            Some(self.batch(rest, std::mem::take(&mut pending[rest])))
         });
+        let appends = batches.map(|batch| self.appender.append(Batch { phase, ..batch }));
+        self.runtime.block_on(
+            futures_util::stream::iter(appends).buffered(4).for_each(async |appended| _ = appended.unwrap()),
+        );
+    }
+
+    /// Waits for what is done with the log by its appender.
+    pub(crate) fn wait<T>(&self, of: impl AsyncFnOnce(&Appender) -> T) -> T {
+        self.runtime.block_on(of(&self.appender))
     }
 
     fn batch(&self, place: usize, observed: Vec<Observed>) -> Batch {

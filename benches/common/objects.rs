@@ -75,6 +75,53 @@ pub(crate) fn seen(namespace: String, name: String, uid: String, version: u64, b
     }
 }
 
+/// The same object as a cluster sends it: with who manages which of its fields.
+pub(crate) fn managed(body: &str) -> String {
+    let field = |name: &str| format!(r#""f:{name}":{{}}"#);
+    let fields = |names: &[&str]| names.iter().map(|name| field(name)).collect::<Vec<_>>().join(",");
+    let labels =
+        fields(&["app", "app.kubernetes.io/instance", "app.kubernetes.io/managed-by", "helm.sh/chart"]);
+    let container =
+        fields(&["image", "imagePullPolicy", "name", "terminationMessagePath", "terminationMessagePolicy"]);
+    let env: Vec<String> = (0..9)
+        .map(|n| {
+            format!(
+                r#""k:{{\"name\":\"SETTING_{n}\"}}":{{".":{{}},"f:name":{{}},"f:valueFrom":{{".":{{}},"f:configMapKeyRef":{{}}}}}}"#
+            )
+        })
+        .collect();
+    let containers: Vec<String> = ["web", "proxy"]
+        .iter()
+        .map(|name| {
+            format!(
+                r#""k:{{\"name\":\"{name}\"}}":{{".":{{}},{container},"f:env":{{".":{{}},{}}},"f:resources":{{".":{{}},"f:limits":{{".":{{}},"f:cpu":{{}},"f:memory":{{}}}}}}}}"#,
+                env.join(",")
+            )
+        })
+        .collect();
+    let conditions: Vec<String> = ["ContainersReady", "Initialized", "PodScheduled", "Ready"]
+        .iter()
+        .map(|kind| {
+            format!(
+                r#""k:{{\"type\":\"{kind}\"}}":{{".":{{}},{}}}"#,
+                fields(&["lastProbeTime", "lastTransitionTime", "status", "type"])
+            )
+        })
+        .collect();
+    let spec = format!(
+        r#"{{"manager":"kube-controller-manager","operation":"Update","apiVersion":"v1","time":"2026-11-01T00:00:00Z","fieldsType":"FieldsV1","fieldsV1":{{"f:metadata":{{"f:labels":{{".":{{}},{labels}}}}},"f:spec":{{"f:containers":{{{}}},{}}}}}}}"#,
+        containers.join(","),
+        fields(&["dnsPolicy", "enableServiceLinks", "restartPolicy", "schedulerName", "securityContext"]),
+    );
+    let status = format!(
+        r#"{{"manager":"kubelet","operation":"Update","apiVersion":"v1","time":"2026-11-01T00:00:05Z","fieldsType":"FieldsV1","fieldsV1":{{"f:status":{{"f:conditions":{{{}}},{}}}}},"subresource":"status"}}"#,
+        conditions.join(","),
+        fields(&["containerStatuses", "hostIP", "phase", "podIP", "startTime"]),
+    );
+    let open = r#""metadata":{"#;
+    body.replacen(open, &format!(r#"{open}"managedFields":[{spec},{status}],"#), 1)
+}
+
 /// The namespace in which an object stands.
 pub(crate) fn namespace(object: u64) -> String {
     format!("shop-{}", place(object) / PER_NAMESPACE)
