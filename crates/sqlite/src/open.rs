@@ -154,11 +154,14 @@ fn prepare(connection: &Connection, role: Role) -> rusqlite::Result<()> {
             };
             connection.pragma_update(None, "cache_size", cache)?;
             connection.pragma_update(None, "foreign_keys", false)?;
-            if role == Role::ViewBuilder {
-                // Nobody reads beside a build, so that its WAL may grow to 128 MiB, and what changes often is written to
-                // the file less often. That and its large transactions make waiting for the disk rare: a build need
-                // not do without it, and is resumed after a power cut as well.
-                connection.pragma_update(None, "wal_autocheckpoint", 32_768)?;
+            match role {
+                // A page of the view that changes often is written to the file once for each checkpoint, and so seldom; the
+                // WAL then has at most as much as is kept of it.
+                Role::ViewWriter => connection.pragma_update(None, "wal_autocheckpoint", 16_384)?,
+                // Nobody reads beside a build, so that its WAL may grow to 128 MiB. That and its large transactions make
+                // waiting for the disk rare: a build need not do without it, and is resumed after a power cut as well.
+                Role::ViewBuilder => connection.pragma_update(None, "wal_autocheckpoint", 32_768)?,
+                _ => {}
             }
         }
     }

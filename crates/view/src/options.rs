@@ -5,8 +5,8 @@ use super::ruleset::RuleSet;
 /// How much is done at once. What a view answers is the same for all sizes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sizes {
-    /// Batches that a build applies in one transaction: the more, the fewer times a page is written that many of them
-    /// change.
+    /// Batches that are applied in one transaction while the log has more: the more, the fewer times a page is written that
+    /// many of them change. Who asks meanwhile sees the view as it was before them.
     pub batches: usize,
     /// Rows that are looked at in one transaction of pruning, which questions never wait for and changes only that long.
     pub pruned_rows: usize,

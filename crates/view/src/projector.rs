@@ -34,8 +34,6 @@ pub struct Projector {
     rule_set_id: i64,
     cache: Cache,
     position: Position,
-    /// Batches applied in one transaction.
-    batches: usize,
     sizes: Sizes,
     pass: Option<Pass>,
     files: Identities,
@@ -129,13 +127,13 @@ impl Projector {
         }
     }
 
-    /// Applies a batch, and in a build those after it, in one transaction with where the view is then.
+    /// Applies a batch, and while the log has more those after it, in one transaction with where the view is then.
     fn apply(&mut self, first: Batch) -> Result<(Touched, Position), ProjectorError> {
         let transaction = self.view.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let rules = Rules { set: &self.rules, id: self.rule_set_id };
         let (mut touched, mut batch) = (Touched::default(), first);
         let mut applied = self.position.checkpoint;
-        for left in (0..self.batches).rev() {
+        for left in (0..self.sizes.batches).rev() {
             for record in &batch.records {
                 debug_assert!(record.0.offset > applied, "changes are applied once, in their order");
                 applied = record.0.offset;
