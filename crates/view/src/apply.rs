@@ -109,9 +109,9 @@ fn begin<'a>(
     rules: Rules<'a>,
     (offset, observed_at): (Offset, Timestamp),
 ) -> Apply<'a> {
-    let Cache { ids, segments } = cache;
+    let Cache { ids, segments, gaps } = cache;
     let (touched, activity) = (Touched::default(), ActivityDraft::default());
-    Apply { connection, ids, segments, rules, offset, observed_at, touched, activity }
+    Apply { connection, ids, segments, gaps, rules, offset, observed_at, touched, activity }
 }
 
 /// What follows from all that a change has moved.

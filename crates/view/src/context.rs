@@ -6,6 +6,7 @@ use rusqlite::Connection;
 
 use super::activity_draft::ActivityDraft;
 use super::ids::Ids;
+use super::open_gaps::OpenGaps;
 use super::ruleset::RuleSet;
 use super::segment::{Now, Segments};
 use strandline_model::{Offset, ResourceId, Timestamp};
@@ -39,6 +40,7 @@ pub(super) struct Rules<'a> {
 pub(super) struct Cache {
     pub(super) ids: Ids,
     pub(super) segments: Segments,
+    pub(super) gaps: OpenGaps,
 }
 
 impl Cache {
@@ -46,6 +48,7 @@ impl Cache {
     pub(super) fn clear(&mut self) {
         self.ids = Ids::default();
         self.segments.clear();
+        self.gaps = OpenGaps::default();
     }
 }
 
@@ -54,6 +57,7 @@ pub(super) struct Apply<'a> {
     pub(super) connection: &'a Connection,
     pub(super) ids: &'a mut Ids,
     pub(super) segments: &'a mut Segments,
+    pub(super) gaps: &'a mut OpenGaps,
     pub(super) rules: Rules<'a>,
     pub(super) offset: Offset,
     pub(super) observed_at: Timestamp,

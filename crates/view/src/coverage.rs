@@ -13,6 +13,7 @@ pub(super) fn mark(at: &mut Apply<'_>, mark: &CoverageMark) -> rusqlite::Result<
     if let Some(until) = mark.until {
         return insert(at, mark, (cluster, kind), at.offset.as_i64(), Some(until));
     }
+    at.gaps.forget(cluster);
     let close = "UPDATE coverage SET to_offset = ?3, until = ?4, missed_to = ?4,
             missed_from = CASE WHEN ?6 THEN NULL ELSE missed_from END
         WHERE kind_id = ?1 AND namespace = ?2 AND to_offset = ?5";

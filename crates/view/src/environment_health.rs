@@ -10,10 +10,13 @@
 //! Unknown. Answers name all gaps of its clusters all the same, because what was never seen cannot be counted. A kind that
 //! is *excluded*, by choice or because it cannot be watched, is no gap: nobody promised it.
 
+use std::collections::BTreeSet;
+
 use rusqlite::{OptionalExtension, params};
 
 use super::columns::{ENVIRONMENT_COUNTS, MemberHealth, OPEN, read_counts, write_counts};
 use super::context::Apply;
+use super::open_gaps::is_watched;
 use super::segment::{Carried, SegmentTable};
 use strandline_model::{Health, HealthCounts, Timestamp};
 use strandline_sqlite::column::{Count, VIEW};
@@ -74,11 +77,14 @@ impl HealthRow {
 }
 
 /// What the counted members of an environment amount to.
+#[derive(Default)]
 struct Members {
     counts: HealthCounts,
     worst: Option<Health>,
     /// The worst without those that are Progressing.
     settled: Option<Health>,
+    /// The kinds of which there are any.
+    kinds: BTreeSet<i64>,
 }
 
 /// Brings the health of every touched environment up to date.
@@ -134,14 +140,14 @@ fn current(at: &Apply<'_>, environment: i64) -> rusqlite::Result<Option<HealthRo
     row.optional()
 }
 
-fn judge(at: &Apply<'_>, environment: i64, current: Option<&HealthRow>) -> rusqlite::Result<HealthRow> {
+fn judge(at: &mut Apply<'_>, environment: i64, current: Option<&HealthRow>) -> rusqlite::Result<HealthRow> {
     let members = members(at, environment)?;
     let known = members.worst;
     // A gap does not end what is known, so that a short one does not make an old trouble look new.
     let known_since =
         current.and_then(|current| current.lasts(known, at.observed_at)).unwrap_or(at.observed_at);
     let grace = grace(at, current, &members, known_since);
-    let (state, since, grace) = match gap(at, environment)? {
+    let (state, since, grace) = match gap(at, environment, &members.kinds)? {
         Some(since) => (Some(Health::Unknown), since, None),
         None => (known, known_since, grace),
     };
@@ -166,16 +172,18 @@ fn grace(at: &Apply<'_>, current: Option<&HealthRow>, members: &Members, since: 
 
 /// The members by health, and the worst health among those that count.
 fn members(at: &Apply<'_>, environment: i64) -> rusqlite::Result<Members> {
-    let sql = "SELECT health, sum(total) AS total, sum(counted) AS counted FROM member_count
-        WHERE environment_id = ?1 GROUP BY health";
+    let sql = "SELECT kind_id, health, total, counted FROM member_count WHERE environment_id = ?1";
     let mut statement = at.connection.prepare_cached(sql)?;
     let mut rows = statement.query([environment])?;
-    let mut members = Members { counts: HealthCounts::default(), worst: None, settled: None };
+    let mut members = Members::default();
     while let Some(row) = rows.next()? {
         let Count(total) = VIEW.get(row, "member_count.total")?;
         let Count(counted) = VIEW.get(row, "member_count.counted")?;
         let MemberHealth(health) = VIEW.get(row, "member_count.health")?;
         *members.counts.slot(health) += total;
+        if total > 0 {
+            members.kinds.insert(row.get("kind_id")?);
+        }
         if counted > 0 {
             members.worst = members.worst.max(health);
             members.settled = members.settled.max(health.filter(|health| *health != Health::Progressing));
@@ -186,16 +194,26 @@ fn members(at: &Apply<'_>, environment: i64) -> rusqlite::Result<Members> {
 
 /// Since when something that the environment holds has not been watched. Where the whole cluster may not be seen, a watch
 /// of the environment's own namespace will do.
-fn gap(at: &Apply<'_>, environment: i64) -> rusqlite::Result<Option<Timestamp>> {
-    let sql = r#"SELECT min(g.since) FROM target t
-        JOIN coverage g ON g.cluster_id = t.cluster_id AND g.state = 1 AND g.to_offset = ?2
-            AND (g.namespace IN ('', t.namespace) OR t.namespace = '')
-        JOIN kind k ON k.id = g.kind_id
-        WHERE t.environment_id = ?1 AND ((k.kind = '' AND k."group" = '') OR EXISTS (SELECT 1 FROM member_count c
-            WHERE c.environment_id = t.environment_id AND c.kind_id = g.kind_id AND c.total > 0))
-          AND (g.namespace <> '' OR NOT EXISTS (SELECT 1 FROM coverage w WHERE w.kind_id = g.kind_id
-              AND w.namespace = t.namespace AND w.state = 0 AND w.to_offset = ?2))"#;
-    at.connection.prepare_cached(sql)?.query_row(params![environment, OPEN], |row| row.get(0))
+fn gap(at: &mut Apply<'_>, environment: i64, kinds: &BTreeSet<i64>) -> rusqlite::Result<Option<Timestamp>> {
+    let mut statement =
+        at.connection.prepare_cached("SELECT cluster_id, namespace FROM target WHERE environment_id = ?1")?;
+    let mut targets = statement.query([environment])?;
+    let mut since = None;
+    while let Some(target) = targets.next()? {
+        let namespace = target.get_ref("namespace")?.as_str()?;
+        for gap in at.gaps.of(at.connection, target.get("cluster_id")?)? {
+            let is_here = gap.namespace.is_empty() || namespace.is_empty() || gap.namespace == namespace;
+            let is_earlier = since.is_none_or(|since| gap.since < since);
+            if is_here
+                && is_earlier
+                && (gap.is_discovery || kinds.contains(&gap.kind))
+                && (!gap.namespace.is_empty() || !is_watched(at.connection, gap.kind, namespace)?)
+            {
+                since = Some(gap.since);
+            }
+        }
+    }
+    Ok(since)
 }
 
 fn open(at: &mut Apply<'_>, environment: i64, row: &HealthRow, moved: bool) -> rusqlite::Result<()> {

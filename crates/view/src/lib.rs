@@ -27,6 +27,7 @@ mod labels;
 mod links;
 mod members;
 mod membership;
+mod open_gaps;
 mod options;
 mod owners;
 mod presence;

@@ -9,6 +9,7 @@ use super::context::{Cache, Rules, Touched};
 use super::due::NextDue;
 use super::error::ProjectorError;
 use super::ids::Ids;
+use super::open_gaps::OpenGaps;
 use super::options::{ProjectorOptions, Sizes};
 use super::prune::{self, Pass, Pruning};
 use super::reading::{Batch, Position, Reading};
@@ -86,9 +87,12 @@ impl Projector {
             view,
             rules,
             rule_set_id,
-            cache: Cache { ids: Ids::default(), segments: Segments::new(sizes.segment_rows) },
+            cache: Cache {
+                ids: Ids::default(),
+                segments: Segments::new(sizes.segment_rows),
+                gaps: OpenGaps::default(),
+            },
             position: Position { checkpoint, swept },
-            batches: if role == Role::ViewBuilder { sizes.batches } else { 1 },
             sizes,
             pass: None,
             files,
