@@ -403,9 +403,11 @@ CREATE TABLE target (
     namespace      TEXT NOT NULL,         -- empty for all of them and for what is in none
     labels         TEXT NOT NULL,         -- JSON
     inventory      TEXT NOT NULL,         -- the mark to be carried; empty for none, and then the namespace is not
+    anchor         INTEGER NOT NULL,      -- digest of the first label, under which it is found; 0 where none is asked for
     PRIMARY KEY (environment_id, position)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX target_by_place ON target (cluster_id, inventory, namespace);
+-- Of a thousand environments that share a namespace and are told apart by a label, a resource finds its own.
+CREATE INDEX target_by_place ON target (cluster_id, inventory, namespace, anchor);
 
 -- At which places environments look over time, each once.
 CREATE TABLE environment_place (

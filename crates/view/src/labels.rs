@@ -41,6 +41,11 @@ impl Ground<'_> {
     }
 }
 
+/// The number by which a target that asks for a label is found; never zero, which stands for one that asks for none.
+pub(super) fn anchor((name, value): (&str, &str)) -> i64 {
+    i64::from(half(&[&(name.len() as u64).to_le_bytes(), name.as_bytes(), value.as_bytes()])) + 1
+}
+
 /// A digest of parts of which all but the last have a known length.
 fn half(parts: &[&[u8]]) -> u32 {
     let mut hasher = blake3::Hasher::new();

@@ -6,7 +6,7 @@ use rusqlite::params;
 
 use super::super::columns::OPEN;
 use super::super::context::Apply;
-use super::super::membership;
+use super::super::{labels, membership};
 use strandline_model::{Labels, ResourceId, Target};
 use strandline_sqlite::column::{Json, VIEW};
 
@@ -34,10 +34,12 @@ pub(super) fn replace(
         return Ok(());
     }
     at.connection.prepare_cached("DELETE FROM target WHERE environment_id = ?1")?.execute([id])?;
-    let sql = "INSERT INTO target (environment_id, position, cluster_id, namespace, labels, inventory)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+    let sql =
+        "INSERT INTO target (environment_id, position, cluster_id, namespace, labels, inventory, anchor)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
     for (position, (cluster, namespace, labels, inventory)) in (0_i64..).zip(&wanted) {
-        let row = params![id, position, cluster, namespace, Json(labels), inventory];
+        let anchor = labels.iter().next().map_or(0, |(name, value)| labels::anchor((name, value)));
+        let row = params![id, position, cluster, namespace, Json(labels), inventory, anchor];
         at.connection.prepare_cached(sql)?.execute(row)?;
     }
     replace_places(

@@ -3,13 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::str::FromStr;
 
-use rusqlite::{ToSql, params};
+use rusqlite::{Row, ToSql, params};
 
 use super::super::columns::{MemberHealth, OPEN};
 use super::super::context::Apply;
+use super::super::labels;
 use super::super::segment::{Carried, SegmentTable};
-use strandline_model::{Health, ResourceId, word_column};
-use strandline_sqlite::column::VIEW;
+use strandline_model::{Health, Labels, ResourceId, word_column};
+use strandline_sqlite::column::{Json, VIEW};
 
 /// What belongs to environments, by environment.
 const MEMBERSHIP: SegmentTable = SegmentTable {
@@ -99,35 +100,39 @@ pub(super) fn current(at: &Apply<'_>, id: ResourceId) -> rusqlite::Result<Belong
     Ok(current)
 }
 
-/// Environments of which a target matches a resource, which it does when none of its labels is missing from that: by the
-/// resource's namespace. What is in none is found by an inventory only.
-const BY_PLACE: &str = "SELECT t.environment_id FROM resource r
-    JOIN target t ON t.cluster_id = r.cluster_id AND t.inventory = '' AND t.namespace = r.namespace AND t.namespace <> ''
-    WHERE r.id = ?1 AND NOT EXISTS (
-        SELECT 1 FROM json_each(t.labels) wanted
-        WHERE (SELECT value FROM json_each(r.labels) WHERE key = wanted.key) IS NOT wanted.value)";
+/// The targets that look into a resource's namespace and are found under an anchor. What is in no namespace is found by an
+/// inventory only.
+const BY_PLACE: &str = "SELECT t.environment_id, t.labels FROM resource r
+    CROSS JOIN target t ON t.cluster_id = r.cluster_id AND t.inventory = '' AND t.namespace = r.namespace
+        AND t.anchor = ?2
+    WHERE r.id = ?1 AND r.namespace <> ''";
 
 /// The same by the resource's marks, and in the target's namespace if that has one, or as that namespace itself. The order
 /// is given because a resource has few marks, and a cluster can have thousands of targets.
-const BY_MARK: &str = r#"SELECT t.environment_id FROM resource r
+const BY_MARK: &str = r#"SELECT t.environment_id, t.labels FROM resource r
     CROSS JOIN inventory_mark i ON i.resource_id = r.id
     CROSS JOIN target t ON t.cluster_id = r.cluster_id AND t.inventory = i.mark AND (t.namespace IN ('', r.namespace)
         OR (t.namespace = r.name AND r.kind_id = (SELECT id FROM kind
             WHERE cluster_id = r.cluster_id AND "group" = '' AND kind = 'Namespace')))
-    WHERE r.id = ?1 AND NOT EXISTS (
-        SELECT 1 FROM json_each(t.labels) wanted
-        WHERE (SELECT value FROM json_each(r.labels) WHERE key = wanted.key) IS NOT wanted.value)"#;
+    WHERE r.id = ?1"#;
 
-/// Environments of which a target matches a resource.
+/// Environments of which a target matches a resource, which it does when none of its labels is missing from that.
 pub(super) fn matching(at: &Apply<'_>, id: ResourceId) -> rusqlite::Result<BTreeSet<i64>> {
+    let own = labels::of(at, id)?.unwrap_or_default();
     let mut found = BTreeSet::new();
-    for sql in [BY_PLACE, BY_MARK] {
-        let mut statement = at.connection.prepare_cached(sql)?;
-        let rows = statement.query_map([id], |row| row.get("environment_id"))?;
-        for environment in rows {
-            found.insert(environment?);
+    let mut take = |row: &Row<'_>| {
+        let Json(wanted) = VIEW.get::<Json<Labels>>(row, "target.labels")?;
+        if wanted.iter().all(|(name, value)| own.get(name) == Some(value)) {
+            found.insert(row.get("environment_id")?);
         }
+        Ok(())
+    };
+    let mut by_place = at.connection.prepare_cached(BY_PLACE)?;
+    for anchor in own.iter().map(|(name, value)| labels::anchor((name, value))).chain([0]) {
+        by_place.query_map(params![id, anchor], &mut take)?.collect::<rusqlite::Result<()>>()?;
     }
+    let mut by_mark = at.connection.prepare_cached(BY_MARK)?;
+    by_mark.query_map([id], &mut take)?.collect::<rusqlite::Result<()>>()?;
     Ok(found)
 }
 
