@@ -1,5 +1,5 @@
 //! Prints the verdict of one script on the object that is given on the standard input, as JSON:
-//! `cargo run -p strandline-health-lua --example judge -- health.lua < object.json`
+//! `cargo run -p strandline-health-lua --example judge_by_script -- health.lua < object.json`
 
 use std::error::Error;
 use std::fs;
