@@ -3,7 +3,9 @@
 use super::catalog;
 use crate::app::AppState;
 use crate::http::auth;
-use crate::http::params::{ENVIRONMENT, GROUP, NAMESPACE, PROJECT_ONE, PROTECTED, REF, Reader, TAG, VAR};
+use crate::http::params::{
+    ENVIRONMENT, GROUP, NAMESPACE, PROJECT_ONE, PROTECTED, ParameterReader, REF, TAG, VAR,
+};
 use crate::http::problem::{ParameterError, Problem, ProblemCode};
 use crate::http::request::Request;
 use crate::http::respond::{self, Response};
@@ -69,7 +71,7 @@ fn asks_of_own(request: &Request, job: &Job) -> Result<(), Problem> {
     Err(Problem::new(ProblemCode::Forbidden, detail))
 }
 
-fn job(read: &mut Reader<'_>) -> Result<Job, Problem> {
+fn job(read: &mut ParameterReader<'_>) -> Result<Job, Problem> {
     let Some(project) = read.text(PROJECT_ONE) else {
         let detail = "is required: the full path of the job's project".to_owned();
         return Err(Problem::parameters(vec![ParameterError { parameter: "project".into(), detail }]));

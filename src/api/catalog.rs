@@ -67,21 +67,21 @@ fn of_outcome<T>(outcome: Outcome<T>) -> Written<T> {
 /// Declares a project.
 pub(super) async fn put_project(state: AppState, request: Request) -> Result<Response, Problem> {
     let path = request.argument(0);
-    request.caller.writes_of(path)?;
+    request.caller.require_write_of(path)?;
     let authority = request.caller.authority();
     written(state.catalog.put_project(authority, path, request.json::<ProjectInput>()?).await?)
 }
 
 /// Lets go of a project.
 pub(super) async fn delete_project(state: AppState, request: Request) -> Result<Response, Problem> {
-    request.caller.writes_of(request.argument(0))?;
+    request.caller.require_write_of(request.argument(0))?;
     withdrawn(&state, CatalogKind::Project, request.argument(0)).await
 }
 
 /// Declares an agent.
 pub(super) async fn put_agent(state: AppState, request: Request) -> Result<Response, Problem> {
     let id = agent_id(&request)?;
-    request.caller.writes_of(id.project())?;
+    request.caller.require_write_of(id.project())?;
     let input = request.json::<AgentInput>()?;
     written(state.catalog.put_agent(request.caller.authority(), &id, input).await?)
 }
@@ -89,7 +89,7 @@ pub(super) async fn put_agent(state: AppState, request: Request) -> Result<Respo
 /// Lets go of an agent.
 pub(super) async fn delete_agent(state: AppState, request: Request) -> Result<Response, Problem> {
     let id = agent_id(&request)?;
-    request.caller.writes_of(id.project())?;
+    request.caller.require_write_of(id.project())?;
     withdrawn(&state, CatalogKind::Agent, &id.to_string()).await
 }
 
@@ -103,12 +103,12 @@ pub(super) async fn put_environment(state: AppState, request: Request) -> Result
     let id = EnvironmentId::new(request.argument(0));
     let input = request.json::<EnvironmentInput>()?;
     if let Some(project) = input.project() {
-        request.caller.writes_of(project)?;
+        request.caller.require_write_of(project)?;
     }
     let owner = state.catalog.owner(&id).await?;
     // One that is out of the caller's sight is as if it were not there: what they may call their own never has its id.
     let owner = match owner {
-        Some(owner) => match request.caller.writes_of(&owner) {
+        Some(owner) => match request.caller.require_write_of(&owner) {
             Ok(()) => Some(owner),
             Err(refusal) if sees(&state, &request, &id).await? => {
                 return Err(refusal);
@@ -124,7 +124,7 @@ pub(super) async fn put_environment(state: AppState, request: Request) -> Result
 /// Declares environments of a project: one, or a list as GitLab's `GET /projects/:id/environments` answers.
 pub(super) async fn post_environments(state: AppState, request: Request) -> Result<Response, Problem> {
     let (project, authority) = (request.argument(0), request.caller.authority());
-    request.caller.writes_of(project)?;
+    request.caller.require_write_of(project)?;
     if request.body.iter().find(|byte| !byte.is_ascii_whitespace()).is_none_or(|byte| *byte != b'[') {
         let input = of_project(request.json::<EnvironmentInput>()?, project)?;
         return written(state.catalog.put_environment(authority, None, Some(project), input).await?);
@@ -170,14 +170,14 @@ pub(super) async fn stop_environment(state: AppState, request: Request) -> Resul
     if !request.body.trim_ascii().is_empty() {
         request.json::<serde_json::Map<String, serde_json::Value>>()?;
     }
-    writes_of_owner(&state, &request, &id).await?;
+    require_write_of_owner(&state, &request, &id).await?;
     written(state.catalog.stop_environment(&id).await?)
 }
 
 /// Lets go of an environment.
 pub(super) async fn delete_environment(state: AppState, request: Request) -> Result<Response, Problem> {
     let id = EnvironmentId::new(request.argument(0));
-    writes_of_owner(&state, &request, &id).await?;
+    require_write_of_owner(&state, &request, &id).await?;
     withdrawn(&state, CatalogKind::Environment, id.as_str()).await
 }
 
@@ -185,9 +185,9 @@ pub(super) async fn delete_environment(state: AppState, request: Request) -> Res
 /// what it deploys to, and the other is moved by it.
 pub(super) async fn post_deployment(state: AppState, request: Request) -> Result<Response, Problem> {
     let input = request.json::<DeploymentInput>()?;
-    request.caller.writes_of(input.project())?;
+    request.caller.require_write_of(input.project())?;
     if let Some(project) = input.environment_project() {
-        request.caller.writes_of(project)?;
+        request.caller.require_write_of(project)?;
     }
     written(state.catalog.deploy(request.caller.authority(), input).await?)
 }
@@ -210,11 +210,11 @@ async fn deploying(
     named: Option<String>,
 ) -> Result<String, Problem> {
     if let Some(project) = named {
-        return request.caller.writes_of(&project).map(|()| project);
+        return request.caller.require_write_of(&project).map(|()| project);
     }
     let projects = state.catalog.deployed_by(id).await?;
     let (own, others): (Vec<_>, Vec<_>) =
-        projects.into_iter().partition(|project| request.caller.writes_of(project).is_ok());
+        projects.into_iter().partition(|project| request.caller.require_write_of(project).is_ok());
     match own.as_slice() {
         [] => {}
         [project] => return Ok(project.clone()),
@@ -223,7 +223,7 @@ async fn deploying(
     let scope = auth::scope(request)?;
     for project in others {
         match state.queries.ask(&scope, At::Now, GetDeployment::new(id, Some(&project))).await {
-            Ok(_) => return request.caller.writes_of(&project).map(|()| project),
+            Ok(_) => return request.caller.require_write_of(&project).map(|()| project),
             Err(QueryError::NotFound { .. }) => {}
             Err(error) => return Err(error.into()),
         }
@@ -241,10 +241,14 @@ pub(super) fn deployment_id(request: &Request) -> Result<DeploymentId, Problem> 
 }
 
 /// That a caller may write of an environment; what the caller does not see is as if it were not there.
-async fn writes_of_owner(state: &AppState, request: &Request, id: &EnvironmentId) -> Result<(), Problem> {
+async fn require_write_of_owner(
+    state: &AppState,
+    request: &Request,
+    id: &EnvironmentId,
+) -> Result<(), Problem> {
     let owner = state.catalog.owner(id).await?;
     let allowed = match owner {
-        Some(owner) => request.caller.writes_of(&owner),
+        Some(owner) => request.caller.require_write_of(&owner),
         None => Err(Problem::new(
             ProblemCode::DeclaredElsewhere,
             format!(

@@ -5,7 +5,7 @@ use crate::app::diffs::{EnvironmentQuestion, of_one};
 use crate::format;
 use crate::http::auth;
 use crate::http::context::Context;
-use crate::http::params::{AT, CLUSTER, FORMAT, IGNORE, INCLUDE, Parameter, Reader, TO};
+use crate::http::params::{AT, CLUSTER, FORMAT, IGNORE, INCLUDE, Parameter, ParameterReader, TO};
 use crate::http::problem::Problem;
 use crate::http::request::Request;
 use crate::http::respond::{self, Response, tagged};
@@ -40,7 +40,7 @@ impl std::str::FromStr for Form {
 }
 
 /// The form that is asked for by its parameter, or else by the header.
-fn form(read: &mut Reader<'_>, context: &Context, known: &[Form]) -> Form {
+fn form(read: &mut ParameterReader<'_>, context: &Context, known: &[Form]) -> Form {
     let named = read.word::<Form>(FORMAT);
     if named.is_some_and(|form| !known.contains(&form)) {
         read.refuse(

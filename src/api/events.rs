@@ -2,14 +2,14 @@
 
 use crate::app::AppState;
 use crate::http::auth;
-use crate::http::params::{CLUSTER, REASON, Reader, TYPE};
+use crate::http::params::{CLUSTER, ParameterReader, REASON, TYPE};
 use crate::http::problem::Problem;
 use crate::http::request::Request;
 use crate::http::respond::{self, Response};
 use strandline_model::{EnvironmentId, Uid};
 use strandline_query::{EventFilter, ListEnvironmentEvents, ListResourceEvents};
 
-fn filter(read: &mut Reader<'_>) -> EventFilter {
+fn filter(read: &mut ParameterReader<'_>) -> EventFilter {
     EventFilter { types: read.words(TYPE), reasons: read.texts(REASON) }
 }
 

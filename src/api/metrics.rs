@@ -19,7 +19,7 @@ const TEXT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 /// `/metrics`: they tell of all clusters, so they are for who sees everything.
 pub(super) async fn metrics(state: AppState, request: Request) -> Result<Response, Problem> {
-    request.caller.sees_everything()?;
+    request.caller.require_everything()?;
     let text = state.metrics.text().map_err(Problem::internal)?;
     let accepted = request.context.headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
     let (content_type, text) = match prefers_openmetrics(&accepted.collect::<Vec<_>>().join(",")) {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::app::AppState;
 use crate::http::auth;
-use crate::http::params::{CLUSTER, HEALTH_ONE, Reader, WINDOW};
+use crate::http::params::{CLUSTER, HEALTH_ONE, ParameterReader, WINDOW};
 use crate::http::problem::Problem;
 use crate::http::request::Request;
 use crate::http::respond::{self, Response};
@@ -34,7 +34,7 @@ pub(super) async fn of_resource(state: AppState, request: Request) -> Result<Res
     )
 }
 
-fn filter(read: &mut Reader<'_>) -> OnsetFilter {
+fn filter(read: &mut ParameterReader<'_>) -> OnsetFilter {
     let most = Duration::from_secs(Onset::WINDOW_SECONDS_MAX);
     let window = read.duration(WINDOW, most).unwrap_or(OnsetFilter::default().window);
     OnsetFilter { health: read.word(HEALTH_ONE), window }

@@ -13,7 +13,7 @@ pub(super) async fn begin(state: AppState, request: Request) -> Result<Response,
     if !request.body.trim_ascii().is_empty() {
         request.json::<serde_json::Map<String, serde_json::Value>>()?;
     }
-    request.caller.sees_everything()?;
+    request.caller.require_everything()?;
     state.rebuilding.begin();
     tell(&state, StatusCode::ACCEPTED)
 }
@@ -21,7 +21,7 @@ pub(super) async fn begin(state: AppState, request: Request) -> Result<Response,
 /// How the last build stands. It tells of all clusters, so it is for who sees everything.
 pub(super) async fn report(state: AppState, request: Request) -> Result<Response, Problem> {
     request.query.reader().finish()?;
-    request.caller.sees_everything()?;
+    request.caller.require_everything()?;
     tell(&state, StatusCode::OK)
 }
 

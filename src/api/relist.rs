@@ -13,7 +13,7 @@ pub(super) async fn begin(state: AppState, request: Request) -> Result<Response,
     if !request.body.trim_ascii().is_empty() {
         request.json::<serde_json::Map<String, serde_json::Value>>()?;
     }
-    request.caller.sees_everything()?;
+    request.caller.require_everything()?;
     let filter = filter(&request)?;
     state.relisting.begin(&filter);
     answer(&state, &filter, StatusCode::ACCEPTED)
@@ -21,7 +21,7 @@ pub(super) async fn begin(state: AppState, request: Request) -> Result<Response,
 
 /// How the record stands. It shows all clusters, so it is for who sees everything.
 pub(super) async fn report(state: AppState, request: Request) -> Result<Response, Problem> {
-    request.caller.sees_everything()?;
+    request.caller.require_everything()?;
     let filter = filter(&request)?;
     answer(&state, &filter, StatusCode::OK)
 }

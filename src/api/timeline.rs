@@ -2,7 +2,7 @@
 
 use crate::app::AppState;
 use crate::http::auth;
-use crate::http::params::{BELOW, BUCKETS, CLUSTER, LANE, ORDER, Reader};
+use crate::http::params::{BELOW, BUCKETS, CLUSTER, LANE, ORDER, ParameterReader};
 use crate::http::problem::Problem;
 use crate::http::request::Request;
 use crate::http::respond::{self, Response};
@@ -32,7 +32,7 @@ pub(super) async fn of_resource(state: AppState, request: Request) -> Result<Res
     respond::leading_on(&request, &found, &found.metadata)
 }
 
-fn filter(read: &mut Reader<'_>) -> TimelineFilter {
+fn filter(read: &mut ParameterReader<'_>) -> TimelineFilter {
     TimelineFilter {
         since: read.since(),
         buckets: read.number(BUCKETS, 1, Timeline::BUCKETS).unwrap_or(Timeline::BUCKETS_DEFAULT),

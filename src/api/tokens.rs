@@ -10,6 +10,6 @@ use crate::http::respond::{self, Response};
 /// The tokens of the configuration.
 pub(super) async fn list(state: AppState, request: Request) -> Result<Response, Problem> {
     request.query.reader().finish()?;
-    request.caller.sees_everything()?;
+    request.caller.require_everything()?;
     respond::uncached_json(StatusCode::OK, &state.access.report())
 }

@@ -1,7 +1,7 @@
 //! Which difference a request asks for; read alike by REST and pages.
 
 use super::state::AppState;
-use crate::http::params::{AT, CHILDREN, FROM, IGNORE, INCLUDE, MAP, Reader, TO, WITH};
+use crate::http::params::{AT, CHILDREN, FROM, IGNORE, INCLUDE, MAP, ParameterReader, TO, WITH};
 use crate::http::problem::Problem;
 use strandline_model::{At, EnvironmentId};
 use strandline_object_diff::{Between, Class, Lens, PathRule};
@@ -23,7 +23,7 @@ pub enum EnvironmentQuestion {
 impl EnvironmentQuestion {
     /// Reads the question; what the configuration ignores is ignored too.
     pub fn read(
-        read: &mut Reader<'_>,
+        read: &mut ParameterReader<'_>,
         state: &AppState,
         environment: EnvironmentId,
         page: PageRequest,
@@ -63,7 +63,7 @@ impl EnvironmentQuestion {
 }
 
 /// Between which moments a resource is compared, and what is told; what the configuration ignores is ignored too.
-pub fn of_one(read: &mut Reader<'_>, state: &AppState, resource: ResourceRef) -> (At, DiffResource) {
+pub fn of_one(read: &mut ParameterReader<'_>, state: &AppState, resource: ResourceRef) -> (At, DiffResource) {
     let (from, to) = (read.moment(FROM), later(read));
     let lens = lens(read, Between::Versions, &[Class::Metadata, Class::Status]);
     let lens = lens.ignoring(state.ignored.iter().cloned());
@@ -71,7 +71,7 @@ pub fn of_one(read: &mut Reader<'_>, state: &AppState, resource: ResourceRef) ->
 }
 
 /// The later moment, which has two names.
-fn later(read: &mut Reader<'_>) -> At {
+fn later(read: &mut ParameterReader<'_>) -> At {
     let (to, at) = (read.moment(TO), read.moment(AT));
     if to.is_some() && at.is_some() {
         read.refuse(AT, format!("has the same meaning as `{}`; set only one of them", TO.name));
@@ -79,13 +79,13 @@ fn later(read: &mut Reader<'_>) -> At {
     to.or(at).unwrap_or(At::Now)
 }
 
-fn lens(read: &mut Reader<'_>, between: Between, default: &[Class]) -> Lens {
+fn lens(read: &mut ParameterReader<'_>, between: Between, default: &[Class]) -> Lens {
     let include: Vec<Class> = read.words(INCLUDE);
     let lens = Lens::new(between, if include.is_empty() { default } else { &include });
     lens.ignoring(rules(read))
 }
 
-fn rules(read: &mut Reader<'_>) -> Vec<PathRule> {
+fn rules(read: &mut ParameterReader<'_>) -> Vec<PathRule> {
     let written = read.all(IGNORE);
     if written.len() > RULES_MAX {
         read.refuse(IGNORE, format!("is limited to {RULES_MAX} values"));

@@ -1,11 +1,11 @@
 //! Which uses of images a request asks for; read alike by REST and pages.
 
-use crate::http::params::{ENVIRONMENT, FROM, IMAGE, REGION, Reader, TIER, TO};
+use crate::http::params::{ENVIRONMENT, FROM, IMAGE, ParameterReader, REGION, TIER, TO};
 use strandline_model::EnvironmentId;
 use strandline_query::ImageFilter;
 
 /// Which uses of images a request asks for; read alike by the list and the page.
-pub fn filter(read: &mut Reader<'_>) -> ImageFilter {
+pub fn filter(read: &mut ParameterReader<'_>) -> ImageFilter {
     ImageFilter {
         images: read.words(IMAGE),
         environment: read.text(ENVIRONMENT).map(EnvironmentId::new),

@@ -2,8 +2,8 @@
 
 use super::state::AppState;
 use crate::http::params::{
-    AGENT, CLUSTERS, GROUP, GROUP_BY, HEALTH, LABELS, NAME, PROJECT, Parameter, REGION, Reader, STATE, TIER,
-    VIEW,
+    AGENT, CLUSTERS, GROUP, GROUP_BY, HEALTH, LABELS, NAME, PROJECT, Parameter, ParameterReader, REGION,
+    STATE, TIER, VIEW,
 };
 use crate::http::problem::{Problem, ProblemCode};
 use crate::http::request::Request;
@@ -25,7 +25,7 @@ pub fn view<'s>(state: &'s AppState, request: &Request) -> Result<Option<&'s Sav
 }
 
 /// A filter of environments; a parameter goes before what `base` says of the same.
-pub fn filter(read: &mut Reader<'_>, base: &EnvironmentFilter) -> EnvironmentFilter {
+pub fn filter(read: &mut ParameterReader<'_>, base: &EnvironmentFilter) -> EnvironmentFilter {
     EnvironmentFilter {
         search: String::new(),
         tiers: or(read.words(TIER), &base.tiers),
@@ -42,7 +42,7 @@ pub fn filter(read: &mut Reader<'_>, base: &EnvironmentFilter) -> EnvironmentFil
 }
 
 /// By what environments stand together; what is given goes before `base`.
-pub fn group_by(read: &mut Reader<'_>, base: &[GroupBy]) -> Vec<GroupBy> {
+pub fn group_by(read: &mut ParameterReader<'_>, base: &[GroupBy]) -> Vec<GroupBy> {
     let given = or(read.words(GROUP_BY), base);
     if let Some(conflict) = GroupBy::conflict(&given) {
         read.refuse(GROUP_BY, conflict);
@@ -51,7 +51,7 @@ pub fn group_by(read: &mut Reader<'_>, base: &[GroupBy]) -> Vec<GroupBy> {
 }
 
 /// Patterns of one parameter.
-pub fn globs(read: &mut Reader<'_>, parameter: Parameter) -> Vec<Glob> {
+pub fn globs(read: &mut ParameterReader<'_>, parameter: Parameter) -> Vec<Glob> {
     let given = read.words(parameter);
     if let Some(conflict) = EnvironmentFilter::conflict(&given) {
         read.refuse(parameter, conflict);

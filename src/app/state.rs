@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::announcement::Announcement;
 use super::ports::{Metrics, Readiness, Rebuilding, Relisting};
 use crate::catalog::CatalogWriter;
-use crate::http::auth::{Access, Gate};
+use crate::http::auth::{Authenticator, Gate};
 use crate::http::caller::Caller;
 use crate::http::context::Context;
 use crate::http::problem::Problem;
@@ -20,25 +20,25 @@ use strandline_sqlite::Asker;
 pub struct AppState {
     /// Answers queries.
     pub queries: Queries,
-    /// Tells whether the service can answer.
+    /// Whether the service can answer.
     pub readiness: Arc<dyn Readiness>,
-    /// Tells the service's numbers.
+    /// The service's metrics.
     pub metrics: Arc<dyn Metrics>,
-    /// Builds the view anew.
+    /// Rebuilds the view.
     pub rebuilding: Arc<dyn Rebuilding>,
     /// Compares the record with clusters.
     pub relisting: Arc<dyn Relisting>,
     /// The overviews that the configuration gives names.
     pub views: Arc<[SavedView]>,
-    /// What differences do not tell, by the configuration.
+    /// Paths that differences leave out, by the configuration.
     pub ignored: Arc<[PathRule]>,
-    /// Tells pages how long ago something was.
+    /// The time from which pages count ages.
     pub clock: Arc<dyn Clock>,
-    /// Tells who asks.
-    pub access: Arc<Access>,
+    /// Authenticates callers.
+    pub access: Arc<Authenticator>,
     /// Changes the catalog.
     pub catalog: CatalogWriter,
-    /// What the start page says above all else.
+    /// The announcement at the top of the start page.
     pub announcement: Announcement,
 }
 
@@ -51,7 +51,7 @@ impl Gate for AppState {
         self.access.audits_reads()
     }
 
-    fn takes_turn(&self, caller: &Caller) -> Result<(), Problem> {
+    fn count_write(&self, caller: &Caller) -> Result<(), Problem> {
         Ok(self.catalog.take_turn(&caller.name)?)
     }
 

@@ -308,7 +308,7 @@ mod tests {
     use crate::http::problem::{Problem, ProblemCode};
     use crate::http::respond::{self, json};
     use crate::http::router::{Route, Router, mount};
-    use crate::http::{Access, Caller, Hosts, ServerOptions, serve};
+    use crate::http::{Authenticator, Caller, Hosts, ServerOptions, serve};
     use std::path::PathBuf;
     use std::sync::Arc;
     use strandline_clock::SystemClock;
@@ -381,7 +381,7 @@ mod tests {
     }
 
     #[derive(Clone)]
-    struct Guarded(Arc<Access>);
+    struct Guarded(Arc<Authenticator>);
 
     impl Gate for Guarded {
         fn caller(&self, context: &Context) -> Result<Arc<Caller>, Problem> {
@@ -404,7 +404,7 @@ mod tests {
         let entry = "access: {tokens: [{name: ci, everything: true, hash: ";
         let config = crate::config::parse(&format!("{entry}{}}}]}}", TokenHash::of("sl_ci")), Path::new("c"));
         let access = config.expect("a configuration").access;
-        let access = Access::new(access, false, Arc::new(SystemClock));
+        let access = Authenticator::new(access, false, Arc::new(SystemClock));
         let (address, _end) = served(mount(WHO, &Guarded(Arc::new(access)), respond::problem)).await;
         let ask = async |token: Option<&str>, token_file: Option<PathBuf>| {
             let token = token.map(|token| token.parse().expect("a token"));

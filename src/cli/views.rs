@@ -5,8 +5,8 @@ use super::table::{Cell, Table};
 use crate::format::{age, clock_time, link_verb};
 use strandline_model::{Target, Timestamp, Uid};
 use strandline_protocol::{
-    Access, Cluster, Environment, FoldedEvent, FoundResource, Resource, ResourceDetail, ResourceEdge,
-    Version, VersionChange,
+    Cluster, Environment, EnvironmentAccess, FoldedEvent, FoundResource, Resource, ResourceDetail,
+    ResourceEdge, Version, VersionChange,
 };
 
 /// Something that tables show.
@@ -58,7 +58,7 @@ impl Listed for Environment {
     fn cells(&self, now: Timestamp) -> Vec<Cell> {
         let places: Vec<_> =
             self.targets.iter().map(|target| format!("{}/{}", target.cluster, namespaces(target))).collect();
-        let readable = self.access == Access::Granted;
+        let readable = self.access == EnvironmentAccess::Granted;
         let health = match readable {
             true => Cell::Health(self.health.state),
             false => Cell::Standing(None, "no access".into()),
@@ -333,7 +333,7 @@ shop.db.production    Unknown    5d3h    production   <none>   6
         assert!(wide.ends_with("Healthy      shop/db    production    available   <none>   <none>       <none>     eu-west/shop\n"), "{wide}");
         assert_eq!(items[0].name(), "environment/shop.web.production");
         let mut closed = environment("shop/web", "eu", None);
-        closed.access = Access::Denied;
+        closed.access = EnvironmentAccess::Denied;
         let text = table(&[closed], false, NOON).render(Paint(false), false);
         assert_eq!(text, "shop.web.production   no access   <none>   production   eu   <none>\n");
         let mut everywhere = environment("shop/web", "eu", None);

@@ -95,9 +95,9 @@ pub(crate) mod tests {
         WatchKey, more_urgent,
     };
     use strandline_protocol::{
-        Access, Below, Coverage, Edge, Environment, EnvironmentHealth, FoldedEvent, Graph, GraphNode, Group,
-        HealthHistory, HealthInterval, HealthTime, ImageInterval, ImageUse, KindBelow, MissingEnd, Resource,
-        Snapshot, WatchCoverage, Why, WhyPath, Workload,
+        Below, Coverage, Edge, Environment, EnvironmentAccess, EnvironmentHealth, FoldedEvent, Graph,
+        GraphNode, Group, HealthHistory, HealthInterval, HealthTime, ImageInterval, ImageUse, KindBelow,
+        MissingEnd, Resource, Snapshot, WatchCoverage, Why, WhyPath, Workload,
     };
 
     pub(crate) use crate::format::diff::tests::{environment_changes, resource_changes};
@@ -228,7 +228,7 @@ pub(crate) mod tests {
             settings: Default::default(),
             declared_by: Vec::new(),
             last_deployment: None,
-            access: Access::Granted,
+            access: EnvironmentAccess::Granted,
             warnings: Vec::new(),
             targets: vec![Target {
                 cluster: "eu-west".into(),

@@ -1,12 +1,12 @@
-//! Tells the log who did what: writing always, reading where the configuration says so. Lines have the target `audit`.
+//! The audit log: writes always, reads where the configuration asks for it. Lines have the target `audit`.
 
 use super::caller::Caller;
 use super::context::Context;
 use super::problem::Problem;
 use super::respond::Response;
 
-/// Tells who asked for what, and what came of it. Bodies are not told, nor tokens: a token stands in no address.
-pub(super) fn tell(
+/// Logs a request with its caller and its status. Bodies and tokens are left out; no address contains a token.
+pub(super) fn record(
     caller: &Caller,
     route: &str,
     context: &Context,

@@ -1,4 +1,4 @@
-//! Who asks, what they may see, and whether they may write.
+//! Authenticates callers by their tokens.
 
 mod config;
 mod known;
@@ -25,19 +25,19 @@ use wrong::{Verdict, WrongTokens};
 
 pub use config::{AccessConfig, EXPIRY_NOTICE, LocalAccess, TOKEN_PREFIX, TokenConfig, TokenHash};
 
-/// Tells who asks; the router asks it before anything of a request is read.
+/// Authenticates requests; the router does so before it reads anything else of them.
 pub trait Gate {
-    /// Who asks.
+    /// The caller of a request.
     ///
     /// # Errors
-    /// When they may not ask.
+    /// When the caller is not authenticated.
     fn caller(&self, context: &Context) -> Result<Arc<Caller>, Problem>;
 
-    /// That they do not write more often than they may.
+    /// Counts a write against the rate limit of its caller.
     ///
     /// # Errors
     /// `write_rate_exceeded`.
-    fn takes_turn(&self, _caller: &Caller) -> Result<(), Problem> {
+    fn count_write(&self, _caller: &Caller) -> Result<(), Problem> {
         Ok(())
     }
 
@@ -49,14 +49,14 @@ pub trait Gate {
         self
     }
 
-    /// Whether the log tells who read what.
+    /// Whether reads are audited.
     fn audits_reads(&self) -> bool {
         false
     }
 }
 
 /// The tokens that are known, and whether only this machine can reach the server.
-pub struct Access {
+pub struct Authenticator {
     loopback: bool,
     clock: Arc<dyn Clock>,
     since: Timestamp,
@@ -65,20 +65,27 @@ pub struct Access {
     problem: Mutex<Option<&'static str>>,
 }
 
-impl std::fmt::Debug for Access {
+impl std::fmt::Debug for Authenticator {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Access").field("loopback", &self.loopback).finish_non_exhaustive()
+        f.debug_struct("Authenticator").field("loopback", &self.loopback).finish_non_exhaustive()
     }
 }
 
-impl Access {
+impl Authenticator {
     /// By this configuration; `loopback` says that the server listens on a loopback address.
     pub fn new(config: AccessConfig, loopback: bool, clock: Arc<dyn Clock>) -> Self {
         let (since, known) = (clock.now(), RwLock::new(Arc::new(Known::new(config, loopback, None))));
-        Access { loopback, clock, since, known, wrong: WrongTokens::default(), problem: Mutex::default() }
+        Authenticator {
+            loopback,
+            clock,
+            since,
+            known,
+            wrong: WrongTokens::default(),
+            problem: Mutex::default(),
+        }
     }
 
-    /// From now on by this configuration. Tokens that stay go on with how they were used; where there were tokens,
+    /// Replaces the configuration. Tokens that are in both keep their counts; where there were tokens,
     /// everybody goes on needing one, should there be none left.
     pub fn replace(&self, config: AccessConfig) {
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
@@ -87,7 +94,7 @@ impl Access {
         self.report_problem(None);
     }
 
-    /// What it goes by.
+    /// The configuration in use.
     pub fn config(&self) -> AccessConfig {
         self.known().config.clone()
     }
@@ -121,7 +128,7 @@ impl Access {
         Arc::clone(&self.known.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Refuses a token that nobody knows.
+    /// Refuses an unknown token.
     fn refuse(&self, context: &Context, now: Timestamp) -> Problem {
         let peer = context.peer.map(|peer| peer.to_string());
         let trace_id = context.trace.as_str();
@@ -131,7 +138,7 @@ impl Access {
                 Problem::new(ProblemCode::Unauthorized, "unknown token")
             }
             Verdict::Wait { wait, first } => {
-                // One line says it: whoever sends thousands must not fill the log.
+                // One line for all: thousands of unknown tokens must not fill the log.
                 if first {
                     let seconds = wait.as_secs();
                     tracing::warn!(
@@ -151,8 +158,8 @@ impl Access {
     }
 }
 
-impl Gate for Access {
-    /// The one place that decides who asks.
+impl Gate for Authenticator {
+    /// The one place that authenticates.
     ///
     /// Without configured tokens it is somebody on this machine where only that can reach the server. Once there are tokens,
     /// who presents one is who it says, and who presents none is refused, unless the configuration lets this machine in.

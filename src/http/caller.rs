@@ -1,4 +1,4 @@
-//! Who asks, and what they may read and write.
+//! The caller of a request, and what they may read and write.
 
 use std::sync::{Arc, LazyLock};
 
@@ -6,10 +6,10 @@ use super::problem::{Problem, ProblemCode};
 use crate::catalog::Authority;
 use strandline_gitlab::Membership;
 
-/// Whoever asks, as far as a token or its absence tells.
+/// The caller, by their token or its absence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Caller {
-    /// The token's name, which logs tell; in parentheses, which no token has, where there is no token.
+    /// The token's name, as logs have it; in parentheses, which no token's name has, where there is no token.
     pub name: String,
     /// Whose token it is.
     pub user: Option<String>,
@@ -37,7 +37,7 @@ impl Caller {
         Caller { everything: true, ..Caller::nobody("(anyone)") }
     }
 
-    /// Somebody who was not asked who they are: sees and writes nothing.
+    /// The caller of a route without authentication: sees and writes nothing.
     pub fn unasked() -> Self {
         Caller::nobody("(unasked)")
     }
@@ -62,11 +62,11 @@ impl Caller {
         !self.name.starts_with('(')
     }
 
-    /// That they may write of what they see.
+    /// Refuses callers who may not write.
     ///
     /// # Errors
     /// `forbidden`; without a token `writing_needs_token`.
-    pub fn may_write(&self) -> Result<(), Problem> {
+    pub fn require_write(&self) -> Result<(), Problem> {
         if self.write {
             return Ok(());
         }
@@ -78,11 +78,11 @@ impl Caller {
         })
     }
 
-    /// That they may write of this project.
+    /// Refuses callers who may not write to this project.
     ///
     /// # Errors
     /// `forbidden`, in the same words whether there is such a project or not.
-    pub fn writes_of(&self, project: &str) -> Result<(), Problem> {
+    pub fn require_write_of(&self, project: &str) -> Result<(), Problem> {
         if self.write && self.has(project) {
             return Ok(());
         }
@@ -90,22 +90,22 @@ impl Caller {
         Err(Problem::new(ProblemCode::Forbidden, detail))
     }
 
-    /// How far their word goes in what they may write of.
+    /// The authority of what they declare.
     pub fn authority(&self) -> Authority {
         if self.everything { Authority::Everything } else { Authority::Projects }
     }
 
-    /// That they see everything, for what is told of all clusters together.
+    /// Refuses callers who do not see everything, for answers about all clusters together.
     ///
     /// # Errors
     /// `forbidden`.
-    pub fn sees_everything(&self) -> Result<(), Problem> {
+    pub fn require_everything(&self) -> Result<(), Problem> {
         let detail = || format!("the token `{}` lacks `everything`, which this request needs", self.name);
         if self.everything { Ok(()) } else { Err(Problem::new(ProblemCode::Forbidden, detail())) }
     }
 }
 
-/// The caller of routes that ask nobody who they are.
+/// The caller of routes without authentication.
 pub(super) fn unasked() -> Arc<Caller> {
     static UNASKED: LazyLock<Arc<Caller>> = LazyLock::new(|| Arc::new(Caller::unasked()));
     Arc::clone(&UNASKED)

@@ -1,11 +1,11 @@
 //! What every page and every route of the API is served with: from the connection to the finished answer.
 //!
 //! warp is used thinly: filters match a path and extract the request, one boxed router comes of it, and every
-//! handler returns a finished answer, so that no error ever falls through to another route. Who asks is settled by
-//! [`auth`] before anything of a request is read. Whatever holds for all answers (names we answer to, panics,
-//! security headers) stands in [`guard`], and whatever holds for connections (timeouts, their number, the end) in
-//! [`server`]; what one caller may take is counted in `load`, and that answers are taken is seen to in `taking`.
-//! Nothing here knows what is asked: the API and the pages stand above it, beside each other.
+//! handler returns a finished answer, so that no error ever falls through to another route. [`auth`] authenticates the
+//! caller before anything else of a request is read. [`guard`] holds what applies to all answers (host names, panics,
+//! security headers), [`server`] what applies to connections (timeouts, limits, shutdown); `load` limits the requests
+//! and memory of each caller, and `taking` ends connections whose client does not read.
+//! Nothing here knows the routes: the API and the pages are built on it, independent of each other.
 
 mod audit;
 pub mod auth;
@@ -30,7 +30,7 @@ pub mod server;
 mod server_options;
 mod taking;
 
-pub use auth::Access;
+pub use auth::Authenticator;
 pub use caller::Caller;
 pub use host::Hosts;
 pub use load::{Load, LoadCounts, LoadLimits};

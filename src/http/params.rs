@@ -247,8 +247,8 @@ impl Query {
     }
 
     /// Begins to read typed values.
-    pub fn reader(&self) -> Reader<'_> {
-        Reader { query: self, errors: Vec::new() }
+    pub fn reader(&self) -> ParameterReader<'_> {
+        ParameterReader { query: self, errors: Vec::new() }
     }
 }
 
@@ -263,12 +263,12 @@ fn unknown(name: String, known: &[Parameter]) -> ParameterError {
 
 /// Reads typed values and gathers all that is wrong, so that a caller learns of it at once.
 #[derive(Debug)]
-pub struct Reader<'a> {
+pub struct ParameterReader<'a> {
     query: &'a Query,
     errors: Vec<ParameterError>,
 }
 
-impl Reader<'_> {
+impl ParameterReader<'_> {
     /// Says what is wrong with a parameter.
     pub fn refuse(&mut self, parameter: Parameter, detail: String) {
         self.errors.push(ParameterError { parameter: parameter.name.into(), detail });

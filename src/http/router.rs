@@ -253,7 +253,7 @@ async fn answer<S: Gate>(route: &'static Route<S>, state: S, asked: Asked<'_>) -
     let audit = audited.then(|| Arc::clone(&caller));
     let answer = carry_out(route, operation, state, caller, asked).await;
     if let Some(caller) = audit {
-        audit::tell(&caller, route.path, context, operation.reads, &answer);
+        audit::record(&caller, route.path, context, operation.reads, &answer);
     }
     answer
 }
@@ -268,8 +268,8 @@ async fn carry_out<S: Gate>(
 ) -> Result<Response, Problem> {
     let context = asked.context;
     if !operation.reads {
-        caller.may_write()?;
-        state.takes_turn(&caller)?;
+        caller.require_write()?;
+        state.count_write(&caller)?;
     }
     let asker = load::asker(&caller, context.peer.map(|peer| peer.ip()));
     if !route.vital {

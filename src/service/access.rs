@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-use crate::http::Access;
+use crate::http::Authenticator;
 use crate::http::auth::{AccessConfig, EXPIRY_NOTICE};
 use strandline_clock::Clock;
 use strandline_model::Timestamp;
@@ -30,7 +30,7 @@ pub struct AccessFile {
 /// Follows the file, where there is one, until `stop`.
 pub(super) async fn follow(
     file: Option<AccessFile>,
-    access: Arc<Access>,
+    access: Arc<Authenticator>,
     clock: Arc<dyn Clock>,
     stop: CancellationToken,
 ) {
@@ -58,7 +58,7 @@ fn read(path: &Path) -> Result<String, String> {
 }
 
 /// Goes by what the file says now, or by what it said before where that cannot be used.
-fn take(text: &Result<String, String>, file: &AccessFile, access: &Access) {
+fn take(text: &Result<String, String>, file: &AccessFile, access: &Authenticator) {
     let text = text.as_ref().map_err(Clone::clone);
     match text.and_then(|text| (file.parse)(text, &file.path)) {
         Ok(config) => {
@@ -79,7 +79,7 @@ fn take(text: &Result<String, String>, file: &AccessFile, access: &Access) {
 }
 
 /// Says once of each token that it expires soon, and once that it has.
-fn warn_of_expiry(access: &Access, now: Timestamp, warned: &mut BTreeSet<(String, Timestamp, bool)>) {
+fn warn_of_expiry(access: &Authenticator, now: Timestamp, warned: &mut BTreeSet<(String, Timestamp, bool)>) {
     for token in access.config().tokens {
         let Some(expires) = token.expires.filter(|expires| *expires <= now.plus(EXPIRY_NOTICE)) else {
             continue;

@@ -20,7 +20,7 @@ use super::metric_writer::{MetricWriter, age_seconds, signed};
 use super::rebuild::Rebuild;
 use super::retention;
 use crate::app::{Metrics, Rebuilding};
-use crate::http::{Access, Load, RequestStats};
+use crate::http::{Authenticator, Load, RequestStats};
 use strandline_clock::{Clock, SteadyClock};
 use strandline_log::{WeakAppender, WriterHealth};
 use strandline_protocol::RebuildState;
@@ -56,7 +56,7 @@ pub(super) struct Sources {
     /// The same, where it is compared with the machine's.
     pub(super) steady: Option<Arc<SteadyClock>>,
     /// Who may ask.
-    pub(super) access: Arc<Access>,
+    pub(super) access: Arc<Authenticator>,
 }
 
 impl fmt::Debug for Sources {

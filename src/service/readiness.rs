@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::rebuild::Rebuild;
 use crate::app::{ClusterLists, Readiness, Rebuilding};
-use crate::http::Access;
+use crate::http::Authenticator;
 use strandline_clock::SteadyClock;
 use strandline_log::WriterHealth;
 use strandline_protocol::{Check, RebuildState};
@@ -34,7 +34,7 @@ pub(super) struct Checks {
     stopping: CancellationToken,
     clusters: Arc<[(String, Arc<ClusterStats>)]>,
     clock: Option<Arc<SteadyClock>>,
-    access: Option<Arc<Access>>,
+    access: Option<Arc<Authenticator>>,
 }
 
 impl Checks {
@@ -61,7 +61,7 @@ impl Checks {
     }
 
     /// With whether who may ask could be read again.
-    pub(super) fn with_access(self, access: Arc<Access>) -> Self {
+    pub(super) fn with_access(self, access: Arc<Authenticator>) -> Self {
         Checks { access: Some(access), ..self }
     }
 

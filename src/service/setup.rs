@@ -9,7 +9,7 @@ use tokio::net::TcpListener;
 use super::error::ServiceError;
 use super::options::Watched;
 use crate::http::auth::AccessConfig;
-use crate::http::{Access, Load, LoadLimits};
+use crate::http::{Authenticator, Load, LoadLimits};
 use strandline_clock::Clock;
 use strandline_redact::Rules;
 use strandline_watch::{ClusterSettings, Watcher};
@@ -40,7 +40,7 @@ pub(super) fn access(
     address: SocketAddr,
     config: AccessConfig,
     clock: Arc<dyn Clock>,
-) -> Result<Access, ServiceError> {
+) -> Result<Authenticator, ServiceError> {
     let (loopback, guarded) = (address.ip().is_loopback(), !config.tokens.is_empty());
     if !loopback && !guarded {
         if !config.allow_anonymous_read {
@@ -55,7 +55,7 @@ pub(super) fn access(
     } else if guarded && config.local.is_some() {
         tracing::warn!(%address, "`access.local` is set: everyone who can reach this address, also through a proxy, needs no token");
     }
-    Ok(Access::new(config, loopback, clock))
+    Ok(Authenticator::new(config, loopback, clock))
 }
 
 /// How each cluster is followed, with the ways into it.

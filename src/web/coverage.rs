@@ -58,7 +58,7 @@ struct CoveragePage {
 }
 
 /// What was found.
-struct Found {
+struct CoverageData {
     watches: Vec<WatchCoverage>,
     gaps: Vec<WatchCoverage>,
     snapshot: Snapshot,
@@ -74,7 +74,7 @@ pub(super) async fn page(state: AppState, request: Request) -> Result<Response, 
     html(StatusCode::OK, &view(&request, &found, state.clock.now()))
 }
 
-async fn find(state: &AppState, scope: &Scope, at: At) -> Result<Found, Problem> {
+async fn find(state: &AppState, scope: &Scope, at: At) -> Result<CoverageData, Problem> {
     let (mut watches, snapshot, cut) = walk(state, scope, at, &CoverageFilter::default()).await?;
     // Where not all can be shown, no gap may be among what is left out.
     let gaps = if cut {
@@ -84,7 +84,7 @@ async fn find(state: &AppState, scope: &Scope, at: At) -> Result<Found, Problem>
         watches.iter().filter(|watch| watch.state == CoverageState::Gap).cloned().collect()
     };
     watches.retain(|watch| watch.state != CoverageState::Gap);
-    Ok(Found { watches, gaps, snapshot, cut })
+    Ok(CoverageData { watches, gaps, snapshot, cut })
 }
 
 /// A list from its first page on, and whether it is longer than what a page of ours shows.
@@ -109,7 +109,7 @@ async fn walk(
     Ok((watches, page.metadata.snapshot, false))
 }
 
-fn view(request: &Request, found: &Found, now: Timestamp) -> CoveragePage {
+fn view(request: &Request, found: &CoverageData, now: Timestamp) -> CoveragePage {
     let heading = match found.gaps.len() {
         0 => "Coverage".to_owned(),
         gaps => format!("Coverage: {}", several(gaps, "gap")),
@@ -178,6 +178,6 @@ fn told(gap: &WatchGap, until: Timestamp, now: Timestamp) -> String {
 #[cfg(test)]
 pub(super) fn rendered(request: &Request, items: Vec<WatchCoverage>, snapshot: Snapshot) -> String {
     let (gaps, watches) = items.into_iter().partition(|watch| watch.state == CoverageState::Gap);
-    let found = Found { watches, gaps, snapshot, cut: false };
+    let found = CoverageData { watches, gaps, snapshot, cut: false };
     super::tests::text(&view(request, &found, crate::format::tests::NOON))
 }

@@ -88,7 +88,7 @@ struct EnvironmentPage {
 }
 
 /// What was found of an environment.
-pub(super) struct Found {
+pub(super) struct EnvironmentData {
     pub(super) graph: Answer<Graph>,
     /// None where nothing is wrong, or where only a part is shown.
     pub(super) why: Option<Why>,
@@ -138,7 +138,7 @@ pub(super) async fn page(state: AppState, request: Request) -> Result<Response, 
         EnvironmentState::Stopped => Some(queries.ask(&scope, at, ListLeftBehind::new(&id)).await?.value),
         _ => None,
     };
-    let found = Found { graph, why, onset, timeline, events, left, deployments };
+    let found = EnvironmentData { graph, why, onset, timeline, events, left, deployments };
     html(StatusCode::OK, &view(&request, &filter, &found, state.clock.now()))
 }
 
@@ -151,7 +151,7 @@ fn known(found: Result<Answer<Onset>, QueryError>) -> Result<Option<Onset>, Prob
     }
 }
 
-fn filter(read: &mut crate::http::params::Reader<'_>) -> GraphFilter {
+fn filter(read: &mut crate::http::params::ParameterReader<'_>) -> GraphFilter {
     GraphFilter {
         under: read.text(UNDER).map(Uid::new),
         cluster: read.text(CLUSTER),
@@ -166,7 +166,7 @@ pub(super) fn same_moment(at: At, snapshot: &Snapshot) -> At {
     snapshot.at.map_or(at, At::Time)
 }
 
-fn view(request: &Request, filter: &GraphFilter, found: &Found, now: Timestamp) -> EnvironmentPage {
+fn view(request: &Request, filter: &GraphFilter, found: &EnvironmentData, now: Timestamp) -> EnvironmentPage {
     let (snapshot, graph) = (&found.graph.metadata, &found.graph.value);
     let environment = &graph.environment;
     let health = environment.health.state.map(|health| format!(": {health}")).unwrap_or_default();
@@ -280,14 +280,21 @@ fn ways(request: &Request, filter: &GraphFilter) -> Vec<Way> {
 #[cfg(test)]
 pub(super) fn rendered(request: &Request, graph: &Answer<Graph>, events: &[FoldedEvent]) -> String {
     let (graph, events) = (graph.clone(), events.to_vec());
-    let found =
-        Found { graph, why: None, onset: None, timeline: None, events, left: None, deployments: Vec::new() };
+    let found = EnvironmentData {
+        graph,
+        why: None,
+        onset: None,
+        timeline: None,
+        events,
+        left: None,
+        deployments: Vec::new(),
+    };
     rendered_whole(request, &found)
 }
 
 /// The page of all that was found at noon, for tests.
 #[cfg(test)]
-pub(super) fn rendered_whole(request: &Request, found: &Found) -> String {
+pub(super) fn rendered_whole(request: &Request, found: &EnvironmentData) -> String {
     let filter = filter(&mut request.query.reader());
     super::tests::text(&view(request, &filter, found, crate::format::tests::NOON))
 }

@@ -95,7 +95,7 @@ fn announced(notice: Notice) -> Notice {
 }
 
 /// What was found.
-struct Found {
+struct OverviewData {
     /// The groups, of all healths.
     overview: Overview,
     /// The regions that there are to choose from.
@@ -106,7 +106,7 @@ struct Found {
     cut: bool,
 }
 
-async fn find(state: &AppState, scope: &Scope, selection: &Selection) -> Result<Found, Problem> {
+async fn find(state: &AppState, scope: &Scope, selection: &Selection) -> Result<OverviewData, Problem> {
     let queries = &state.queries;
     let answer = queries.ask(scope, selection.at, selection.overview()).await?;
     let at = same_moment(selection.at, &answer.metadata);
@@ -123,13 +123,13 @@ async fn find(state: &AppState, scope: &Scope, selection: &Selection) -> Result<
     }
     let cut = page.metadata.next.is_some() || environments.len() >= ENVIRONMENTS_MAX;
     let regions = regions.into_iter().collect();
-    Ok(Found { overview: answer.value, regions, environments, snapshot: answer.metadata, cut })
+    Ok(OverviewData { overview: answer.value, regions, environments, snapshot: answer.metadata, cut })
 }
 
 fn view(
     request: &Request,
     selection: &Selection,
-    found: &Found,
+    found: &OverviewData,
     views: &[SavedView],
     now: Timestamp,
 ) -> OverviewPage {
@@ -253,7 +253,7 @@ pub(super) fn rendered(request: &Request, environments: Vec<Environment>, snapsh
     let passes =
         |one: &Environment| healths.is_empty() || one.health.state.is_some_and(|one| healths.contains(&one));
     let environments = environments.into_iter().filter(passes).collect();
-    let found = Found { overview, regions, environments, snapshot, cut: false };
+    let found = OverviewData { overview, regions, environments, snapshot, cut: false };
     let views =
         [SavedView { name: "mine".into(), title: super::tests::HOSTILE.into(), ..SavedView::default() }];
     super::tests::text(&view(request, &selection, &found, &views, crate::format::tests::NOON))

@@ -80,7 +80,7 @@ struct ResourcePage {
 }
 
 /// What was found of a resource.
-struct Found {
+struct ResourceData {
     uid: Uid,
     /// What it is called, at the moment or at another.
     key: Option<ResourceKey>,
@@ -112,7 +112,7 @@ async fn find(
     at: At,
     uid: Uid,
     cluster: Option<&str>,
-) -> Result<Found, Problem> {
+) -> Result<ResourceData, Problem> {
     let queries = &state.queries;
     let (detail, snapshot) = match queries.ask(scope, at, GetResource::new(&uid, cluster)).await {
         Ok(found) => (Some(found.value), found.metadata),
@@ -151,7 +151,7 @@ async fn find(
     let edges =
         if_there(queries.ask(scope, then, ListResourceEdges::new(&uid, cluster, &edges::first())).await)?;
     let events = events.map(|page| page.items).unwrap_or_default();
-    Ok(Found { uid, key, detail, snapshot, versions, timeline, events, edges })
+    Ok(ResourceData { uid, key, detail, snapshot, versions, timeline, events, edges })
 }
 
 /// What is said of something, if it is there at the moment.
@@ -163,8 +163,8 @@ fn if_there<T>(found: Result<T, QueryError>) -> Result<Option<T>, Problem> {
     }
 }
 
-fn view(request: &Request, found: Found, lens: &Lens, now: Timestamp) -> ResourcePage {
-    let Found { uid, key, detail, snapshot, versions, timeline, events: said, edges: linked } = found;
+fn view(request: &Request, found: ResourceData, lens: &Lens, now: Timestamp) -> ResourcePage {
+    let ResourceData { uid, key, detail, snapshot, versions, timeline, events: said, edges: linked } = found;
     let key = key.as_ref();
     let name = key.map_or(uid.as_str(), |key| &key.name);
     let kind = key.map_or("Resource", |key| &key.kind.kind);
@@ -314,7 +314,7 @@ pub(super) fn rendered(
         items: linked(),
         metadata: strandline_protocol::PageMetadata::new(snapshot.clone(), None),
     });
-    let found = Found { uid, key, detail: Some(detail), snapshot, versions, timeline, events, edges };
+    let found = ResourceData { uid, key, detail: Some(detail), snapshot, versions, timeline, events, edges };
     super::tests::text(&view(request, found, &versions::lens(), NOON))
 }
 

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use askama::Template;
 use http::{HeaderMap, Method};
 
-use super::environment::Found;
+use super::environment::EnvironmentData;
 use super::{ROUTES, failure, images};
 use crate::app::{AppState, Notice};
 use crate::format::fixtures::{entry, entry_resource, timeline_page};
@@ -151,7 +151,7 @@ fn nothing_that_clusters_wrote_is_more_than_text() {
     (path.missing[0].name, path.missing[0].edge, path.skipped) = (HOSTILE.into(), HOSTILE.into(), 9);
     let mut health = health_history(&[(Some(Health::Degraded), 5)]);
     health.intervals[0].reason = HOSTILE.into();
-    let whole = Found {
+    let whole = EnvironmentData {
         graph: answer,
         why: Some(why(vec![path])),
         onset: None,
@@ -201,15 +201,23 @@ fn hostile_timeline(health: HealthHistory) -> Timeline {
 }
 
 /// A page of an environment with all that there can be.
-fn whole_page(query: &str, found: &Found) -> String {
+fn whole_page(query: &str, found: &EnvironmentData) -> String {
     let page = super::environment::rendered_whole(&request("/environments/{id}", query), found);
     sound(&page);
     page
 }
 
-fn found(graph: Graph) -> Found {
+fn found(graph: Graph) -> EnvironmentData {
     let graph = Answer { value: graph, metadata: snapshot() };
-    Found { graph, why: None, onset: None, timeline: None, events: vec![], left: None, deployments: vec![] }
+    EnvironmentData {
+        graph,
+        why: None,
+        onset: None,
+        timeline: None,
+        events: vec![],
+        left: None,
+        deployments: vec![],
+    }
 }
 
 fn holds(page: &str, texts: &[&str]) {

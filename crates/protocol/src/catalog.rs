@@ -100,9 +100,9 @@ pub struct LeftNamespace {
 /// A deployment at a moment.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Deployment {
-    /// All that was said of it.
+    /// All that is recorded of it.
     #[serde(flatten)]
     pub spec: DeploymentSpec,
-    /// When it was last told how it stands.
+    /// When its status was last reported.
     pub observed_at: Timestamp,
 }

@@ -70,7 +70,7 @@ pub struct WatchCoverage {
     pub resources: u64,
     /// The newest change of one of its resources.
     pub last_change: Option<LastChange>,
-    /// When the cluster was last heard of for this watch; known only now.
+    /// When the cluster last answered this watch; known only now.
     pub last_seen: Option<Timestamp>,
     /// How long ago that is; only while watched.
     pub lag_ms: Option<u64>,
@@ -81,7 +81,7 @@ pub struct WatchCoverage {
 }
 
 impl WatchCoverage {
-    /// The most gaps that are told of one watch.
+    /// The most gaps listed of one watch.
     pub const GAPS: usize = 10;
 }
 

@@ -81,7 +81,7 @@ pub struct Page<T> {
     pub metadata: PageMetadata,
 }
 
-/// A word of a question that fits nothing the caller sees at the moment, told where nothing was found.
+/// A word of a question that matches nothing the caller sees at the moment, named where a list is empty.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnknownWord {
     /// [`UnknownWord::CODE`].
@@ -102,7 +102,7 @@ impl UnknownWord {
     pub const CODE: &'static str = "unknown_value";
 }
 
-/// What a list says besides its items.
+/// What a list has besides its items.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PageMetadata {
     /// The moment the list holds for.
@@ -161,8 +161,8 @@ pub struct Environment {
     pub targets: Vec<Target>,
     /// The last deployment that ended well.
     pub last_deployment: Option<Deployment>,
-    /// Whether the caller may see what it holds; if not, its health is not told either.
-    pub access: Access,
+    /// Whether the caller may see what it holds; if not, its health is left out too.
+    pub access: EnvironmentAccess,
     /// Its health.
     pub health: EnvironmentHealth,
     /// Why it may show less than people expect.
@@ -185,7 +185,7 @@ pub struct EnvironmentWarning {
 /// Whether a caller may see what an environment holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Access {
+pub enum EnvironmentAccess {
     /// It may.
     Granted,
     /// An agent that serves the environment does not let it in.

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use strandline_model::{CoverageState, Offset, Timestamp, Uid};
 
-/// How the building of a view stands.
+/// The state of a rebuild of the view.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RebuildState {
@@ -19,7 +19,7 @@ pub enum RebuildState {
     Failed,
 }
 
-/// What there is to tell of the last build.
+/// The last rebuild.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct RebuildReport {
     /// How it stands.

@@ -14,7 +14,7 @@ use crate::words::Words;
 use crate::{EnvironmentFilter, warnings};
 use serde::Serialize;
 use strandline_model::{EnvironmentId, Health, HealthCounts, Offset, Stored, Timestamp};
-use strandline_protocol::{Access, Answer, Deployment, Environment, EnvironmentHealth, Page};
+use strandline_protocol::{Answer, Deployment, Environment, EnvironmentAccess, EnvironmentHealth, Page};
 use strandline_sqlite::column;
 use strandline_sqlite::column::{Json, VIEW};
 use strandline_view::{ENVIRONMENT_COUNTS, read_counts_at};
@@ -106,7 +106,7 @@ fn from_row(row: &Row<'_>) -> rusqlite::Result<Found> {
         declared_by: VIEW.get_at::<Json<_>>(row, 16, "environment.declared_by")?.0,
         targets: VIEW.get_at::<Json<_>>(row, TARGETS, "environment.targets")?.0,
         last_deployment: deployment,
-        access: if readable { Access::Granted } else { Access::Denied },
+        access: if readable { EnvironmentAccess::Granted } else { EnvironmentAccess::Denied },
         health: health(row, readable)?,
         warnings: Vec::new(),
     };
@@ -254,8 +254,8 @@ pub(super) fn find(
 ) -> Result<(i64, Environment)> {
     let Found { number, environment, .. } = seen(view, moment, scope, id)?;
     match environment.access {
-        Access::Granted => Ok((number, environment)),
-        Access::Denied => Err(QueryError::AgentDenied { environment: id.clone() }),
+        EnvironmentAccess::Granted => Ok((number, environment)),
+        EnvironmentAccess::Denied => Err(QueryError::AgentDenied { environment: id.clone() }),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::error::QueryError;
 use strandline_model::{AgentId, EnvironmentState, Health, Labels, label_pairs};
-use strandline_protocol::{Access, Environment, EnvironmentWarning};
+use strandline_protocol::{Environment, EnvironmentAccess, EnvironmentWarning};
 
 /// Where people read what to do when an environment holds nothing: a page of this server.
 const RESOURCES_HELP: &str = "/help/troubleshooting#no-resources";
@@ -14,7 +14,7 @@ pub(super) fn of(environment: &Environment) -> Vec<EnvironmentWarning> {
         message,
         labels,
     };
-    if environment.access == Access::Denied {
+    if environment.access == EnvironmentAccess::Denied {
         let denied = QueryError::AgentDenied { environment: environment.id.clone() };
         return vec![warning("no_agent_access", denied.to_string(), Labels::new())];
     }

@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 use super::schema::Data;
 use super::{cost, texts};
 
-/// The most errors that are told of one query.
+/// The most errors in one response.
 const ERRORS_MAX: usize = 100;
 
-/// The longest message that is told, in characters; an error may repeat what a query holds.
+/// The longest message, in characters; an error may repeat parts of the query.
 const MESSAGE_CHARS_MAX: usize = 500;
 
 /// The query cannot be read, or is not one of the schema.
@@ -22,7 +22,7 @@ const TOO_LARGE: &str = "query_too_large";
 
 /// An answer, in GraphQL's shape.
 #[derive(Serialize)]
-pub(super) struct Told {
+pub(super) struct GraphqlResponse {
     /// None where nothing was carried out.
     #[serde(skip_serializing_if = "Option::is_none")]
     data: Option<Data>,
@@ -30,11 +30,11 @@ pub(super) struct Told {
     errors: Vec<Value>,
 }
 
-impl Told {
+impl GraphqlResponse {
     /// What a query answers with.
     pub(super) fn carried_out(data: Data, errors: &[ExecutionError<DefaultScalarValue>]) -> Self {
         let errors = errors.iter().take(ERRORS_MAX).map(|error| coded(json!(error), INVALID)).collect();
-        Told { data: Some(data), errors }
+        GraphqlResponse { data: Some(data), errors }
     }
 
     /// Why a query is not carried out.
@@ -52,23 +52,23 @@ impl Told {
             other => vec![other],
         };
         let errors = errors.into_iter().take(ERRORS_MAX).map(|error| coded(error, code)).collect();
-        Told { data: None, errors }
+        GraphqlResponse { data: None, errors }
     }
 
     /// That a text among the arguments is longer than any name.
     pub(super) fn too_long(length: usize) -> Self {
         let most = texts::BYTES_MAX;
         let message = format!("an argument has {length} bytes; the limit is {most}");
-        Told { data: None, errors: vec![coded(json!({ "message": message }), INVALID)] }
+        GraphqlResponse { data: None, errors: vec![coded(json!({ "message": message }), INVALID)] }
     }
 
-    /// That a query could tell too much.
+    /// The query can return too much.
     pub(super) fn too_costly(cost: u64) -> Self {
         let message = format!(
             "the query can return {cost} values; the limit is {}; use smaller `first`, or fewer fields",
             cost::MAX
         );
-        Told { data: None, errors: vec![coded(json!({ "message": message }), TOO_LARGE)] }
+        GraphqlResponse { data: None, errors: vec![coded(json!({ "message": message }), TOO_LARGE)] }
     }
 }
 

@@ -10,7 +10,7 @@ use super::ids::global;
 use super::types::{DeploymentStatus, DeploymentTier, EnvironmentHealth, Time};
 use crate::http::problem::Problem;
 use strandline_model::{self as model, EnvironmentState};
-use strandline_protocol::{self as protocol, Access};
+use strandline_protocol::{self as protocol, EnvironmentAccess};
 use strandline_query::{
     DeploymentFilter, EnvironmentFilter, GetAgent, GetProject, ListDeployments, ListDeploymentsWithCursors,
     ListEnvironments, ListEnvironmentsWithCursors, PageRequest, Queries, QueryError,
@@ -240,8 +240,10 @@ impl Environment {
     /// Its health; null, with the error `agent_access_denied`, where an agent that serves it does not let the caller in.
     fn health(&self) -> Result<Option<EnvironmentHealth>, Problem> {
         match self.value.access {
-            Access::Granted => Ok(Some((&self.value.health).into())),
-            Access::Denied => Err(QueryError::AgentDenied { environment: self.value.id.clone() }.into()),
+            EnvironmentAccess::Granted => Ok(Some((&self.value.health).into())),
+            EnvironmentAccess::Denied => {
+                Err(QueryError::AgentDenied { environment: self.value.id.clone() }.into())
+            }
         }
     }
 

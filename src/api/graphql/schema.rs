@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use juniper::{EmptyMutation, EmptySubscription, RootNode, Value};
 
-use super::answer::Told;
+use super::answer::GraphqlResponse;
 use super::asker::Asker;
 use super::objects::Query;
 use super::{Asked, cost, texts};
@@ -29,25 +29,25 @@ pub(super) static SCHEMA: LazyLock<Schema> = LazyLock::new(|| {
 });
 
 /// Carries out a query.
-pub(super) async fn answer(asked: &Asked, asker: &Asker) -> Told {
+pub(super) async fn answer(asked: &Asked, asker: &Asker) -> GraphqlResponse {
     let operation =
         match juniper::ValidatedOperation::new(&asked.query, asked.operation_name.as_deref(), &SCHEMA) {
             Ok(operation) => operation,
-            Err(error) => return Told::refused(&error),
+            Err(error) => return GraphqlResponse::refused(&error),
         };
     let cost = cost::of(&asked.query, &SCHEMA);
     if cost > cost::MAX {
-        return Told::too_costly(cost);
+        return GraphqlResponse::too_costly(cost);
     }
     let none = juniper::Variables::new();
     let variables = asked.variables.as_ref().unwrap_or(&none);
     let longest = texts::longest(&asked.query, variables, &SCHEMA);
     if longest > texts::BYTES_MAX {
-        return Told::too_long(longest);
+        return GraphqlResponse::too_long(longest);
     }
     match operation.execute(variables, asker).await {
-        Ok((data, errors)) => Told::carried_out(data, &errors),
-        Err(error) => Told::refused(&error),
+        Ok((data, errors)) => GraphqlResponse::carried_out(data, &errors),
+        Err(error) => GraphqlResponse::refused(&error),
     }
 }
 

@@ -13,7 +13,7 @@ use super::state;
 use crate::api::routes;
 use crate::app::AppState;
 use crate::catalog::QuotaConfig;
-use crate::http::auth::{Access, AccessConfig, TokenConfig, TokenHash};
+use crate::http::auth::{AccessConfig, Authenticator, TokenConfig, TokenHash};
 use crate::http::router::{Route, Router, mount};
 use crate::http::{problem::Problem, respond};
 use strandline_clock::SystemClock;
@@ -35,7 +35,7 @@ const THINGS: &[Route<AppState>] = &[
         })
         .put(&[], |_, request| {
             Box::pin(async move {
-                request.caller.writes_of(request.argument(0))?;
+                request.caller.require_write_of(request.argument(0))?;
                 let thing: Thing = request.json()?;
                 if thing.name.is_empty() {
                     return Err(Problem::field("name", "it is empty"));
@@ -45,7 +45,7 @@ const THINGS: &[Route<AppState>] = &[
         })
         .delete(&[], |_, request| {
             Box::pin(async move {
-                request.caller.writes_of(request.argument(0))?;
+                request.caller.require_write_of(request.argument(0))?;
                 respond::json(&request, &json!({ "deleted": true }))
             })
         }),
@@ -315,7 +315,7 @@ async fn audited() -> Server {
     let tokens =
         vec![token("reader", false, false), token("writer", true, false), token("admin", false, true)];
     let config = AccessConfig { tokens, audit_reads: true, ..AccessConfig::default() };
-    let access = Arc::new(Access::new(config, false, Arc::new(SystemClock)));
+    let access = Arc::new(Authenticator::new(config, false, Arc::new(SystemClock)));
     let state = AppState { access, ..state(true) };
     server(mount(THINGS, &state, respond::problem).or(routes(&state)).unify().boxed(), |_| {}).await
 }

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::server::{Server, body, server, status};
-use super::{Access, AppState};
+use super::{AppState, Authenticator};
 use crate::api::routes;
 use crate::catalog::CatalogWriter;
 use crate::http::auth::{AccessConfig, LocalAccess, TokenConfig, TokenHash};
@@ -81,7 +81,7 @@ impl Town {
         let state = AppState {
             queries: world.queries.clone(),
             clock: world.clock.clone(),
-            access: Arc::new(Access::new(access, true, world.clock.clone())),
+            access: Arc::new(Authenticator::new(access, true, world.clock.clone())),
             catalog: CatalogWriter::new(&appender),
             ..super::state(true)
         };

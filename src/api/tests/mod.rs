@@ -16,7 +16,7 @@ use crate::catalog::CatalogWriter;
 use crate::http::auth::{AccessConfig, Gate, TokenConfig};
 use crate::http::context::Context;
 use crate::http::problem::Problem;
-use crate::http::{Access, Caller};
+use crate::http::{Authenticator, Caller};
 use strandline_clock::SystemClock;
 use strandline_log::LogWriter;
 use strandline_model::Timestamp;
@@ -72,15 +72,15 @@ impl Relisting for Alone {
 }
 
 /// Nobody has a token, and only this machine can ask.
-pub(crate) fn local() -> Arc<Access> {
+pub(crate) fn local() -> Arc<Authenticator> {
     access(&[], true)
 }
 
 /// By these tokens, of a server that only this machine can reach or others, too; without tokens these may read.
-pub(crate) fn access(tokens: &[TokenConfig], loopback: bool) -> Arc<Access> {
+pub(crate) fn access(tokens: &[TokenConfig], loopback: bool) -> Arc<Authenticator> {
     let config =
         AccessConfig { tokens: tokens.to_vec(), allow_anonymous_read: true, ..AccessConfig::default() };
-    Arc::new(Access::new(config, loopback, Arc::new(SystemClock)))
+    Arc::new(Authenticator::new(config, loopback, Arc::new(SystemClock)))
 }
 
 /// A state that tells nothing of who asks.

@@ -40,15 +40,16 @@ fn context(authorization: Option<&str>) -> Context {
 }
 
 /// By these tokens; where there is none, everybody may read.
-fn access(tokens: Vec<TokenConfig>, loopback: bool, local: Option<LocalAccess>) -> Access {
+fn access(tokens: Vec<TokenConfig>, loopback: bool, local: Option<LocalAccess>) -> Authenticator {
     let config = AccessConfig { tokens, local, allow_anonymous_read: true, audit_reads: false };
-    Access::new(config, loopback, Arc::new(SystemClock))
+    Authenticator::new(config, loopback, Arc::new(SystemClock))
 }
 
 /// The caller's name, or the code of the refusal.
-fn decided(access: &Access, authorization: Option<&str>, writes: bool) -> String {
+fn decided(access: &Authenticator, authorization: Option<&str>, writes: bool) -> String {
     let caller = access.caller(&context(authorization));
-    match caller.and_then(|caller| if writes { caller.may_write().map(|()| caller) } else { Ok(caller) }) {
+    match caller.and_then(|caller| if writes { caller.require_write().map(|()| caller) } else { Ok(caller) })
+    {
         Ok(caller) => caller.name.clone(),
         Err(problem) => problem.code.as_str().to_owned(),
     }
@@ -104,7 +105,7 @@ fn tokens_and_the_listener_decide_who_may_read_and_write() {
         assert_eq!(decided(&access, authorization, false), reads, "reading: {told}");
         assert_eq!(decided(&access, authorization, true), writes, "writing: {told}");
     }
-    let closed = Access::new(AccessConfig::default(), false, Arc::new(SystemClock));
+    let closed = Authenticator::new(AccessConfig::default(), false, Arc::new(SystemClock));
     assert_eq!(decided(&closed, None, false), "unauthorized", "nobody said that everybody may read");
 }
 
@@ -114,7 +115,7 @@ fn a_token_is_refused_from_the_moment_at_which_it_expires() {
     let expires = Some(Timestamp::from_micros(10_000_000));
     let tokens = vec![TokenConfig { expires, ..token("reader", false, false) }, token("writer", true, false)];
     let config = AccessConfig { tokens, ..AccessConfig::default() };
-    let access = Access::new(config, false, Arc::clone(&clock) as Arc<dyn Clock>);
+    let access = Authenticator::new(config, false, Arc::clone(&clock) as Arc<dyn Clock>);
     let (reader, writer) = (Some("Bearer sl_reader"), Some("Bearer sl_writer"));
     clock.pass(Duration::from_micros(9_999_999));
     assert_eq!(decided(&access, reader, false), "reader");
@@ -171,7 +172,7 @@ fn tokens_come_and_go_while_the_server_runs() {
 fn wrong_tokens_are_slowed_and_right_ones_are_not() {
     let clock = Arc::new(ManualClock::default());
     let config = AccessConfig { tokens: tokens(), ..AccessConfig::default() };
-    let access = Access::new(config, false, Arc::clone(&clock) as Arc<dyn Clock>);
+    let access = Authenticator::new(config, false, Arc::clone(&clock) as Arc<dyn Clock>);
     let (wrong, right) = (Some("Bearer sl_other"), Some("Bearer sl_writer"));
     for _ in 0..wrong::WRONG_MAX {
         assert_eq!(decided(&access, wrong, false), "unauthorized");
@@ -208,12 +209,12 @@ fn a_caller_is_what_the_token_says() {
         ("", false),
     ] {
         assert_eq!(caller.has(project), theirs, "{project}");
-        assert_eq!(caller.writes_of(project).is_ok(), theirs, "{project}");
-        assert!(Caller::local().writes_of(project).is_ok(), "{project}");
-        assert!(Caller::anyone().writes_of(project).is_err(), "{project}");
+        assert_eq!(caller.require_write_of(project).is_ok(), theirs, "{project}");
+        assert!(Caller::local().require_write_of(project).is_ok(), "{project}");
+        assert!(Caller::anyone().require_write_of(project).is_err(), "{project}");
         assert!(!Caller::unasked().has(project), "{project}");
     }
-    assert!(caller.sees_everything().is_err() && Caller::anyone().sees_everything().is_ok());
+    assert!(caller.require_everything().is_err() && Caller::anyone().require_everything().is_ok());
 }
 
 #[test]

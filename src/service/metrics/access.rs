@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-use crate::http::Access;
+use crate::http::Authenticator;
 use crate::service::metric_writer::MetricWriter;
 
-pub(super) fn encode(out: &mut MetricWriter<'_, '_>, access: &Access) -> fmt::Result {
+pub(super) fn encode(out: &mut MetricWriter<'_, '_>, access: &Authenticator) -> fmt::Result {
     let none: &[(&str, &str)] = &[];
     let current = i64::from(access.problem().is_none());
     let help = "1 while the access rules are those of the configuration file, 0 after reloading it failed";

@@ -55,7 +55,7 @@ fn sources(clusters: Vec<(String, Arc<ClusterStats>)>, appender: &Appender) -> S
         disk: Disk::default(),
         requests: RequestStats::default(),
         steady: Some(Arc::new(SteadyClock::new(clock.clone()))),
-        access: Arc::new(Access::new(AccessConfig::default(), true, clock.clone())),
+        access: Arc::new(Authenticator::new(AccessConfig::default(), true, clock.clone())),
         clock,
     }
 }
@@ -190,7 +190,7 @@ fn who_may_ask_is_told_as_far_as_it_needs_somebody() {
         everything: true,
     }];
     let config = AccessConfig { tokens, ..AccessConfig::default() };
-    let access = Arc::new(Access::new(config, true, Arc::new(Fixed(NOW))));
+    let access = Arc::new(Authenticator::new(config, true, Arc::new(Fixed(NOW))));
     let told = Sources { access: Arc::clone(&access), ..sources(Vec::new(), &Appender::refusing("no")) };
     let told = Exposition::new(told);
     let lines = [

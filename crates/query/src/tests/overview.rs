@@ -161,7 +161,7 @@ fn counts<'a>(list: impl IntoIterator<Item = &'a Environment>) -> OverviewCounts
     let mut counts = OverviewCounts::default();
     for one in list {
         counts.total += 1;
-        if one.access == Access::Denied {
+        if one.access == EnvironmentAccess::Denied {
             counts.denied += 1;
             continue;
         }

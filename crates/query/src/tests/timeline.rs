@@ -59,7 +59,7 @@ fn looked_at(world: &World, scope: &Scope, id: &EnvironmentId, until: Offset) ->
         let now: BTreeMap<_, _> =
             held.into_iter().map(|held| ((held.key.cluster, held.id.to_string()), held.offset)).collect();
         let readable = block_on(world.queries.ask(scope, At::Offset(offset), GetEnvironment::new(id)))
-            .is_ok_and(|found| found.value.access == Access::Granted);
+            .is_ok_and(|found| found.value.access == EnvironmentAccess::Granted);
         for (name, state) in now.iter().filter(|_| readable) {
             let what = match before.get(name) {
                 None if *state == offset && is_first(world, name, offset) => "created",

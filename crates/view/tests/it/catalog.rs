@@ -9,7 +9,7 @@ use self::steps::a_step;
 use super::*;
 use strandline_gitlab::{Membership, read_agent_config};
 use strandline_log::CatalogChange;
-use strandline_protocol::Access;
+use strandline_protocol::EnvironmentAccess;
 use strandline_query::GetEnvironment;
 
 const PROJECTS: [&str; 3] = ["shop/web", "shop/deep/api", "ops/deploy"];
@@ -248,7 +248,7 @@ impl Catalog {
     }
 
     /// Whether a caller sees an environment, by the rights of `now` whether it may read what it holds.
-    fn access(&self, now: &Catalog, id: &EnvironmentId, caller: usize) -> Option<Access> {
+    fn access(&self, now: &Catalog, id: &EnvironmentId, caller: usize) -> Option<EnvironmentAccess> {
         let spec = self.spec(id)?;
         let mut viewers = vec![spec.project.clone()];
         viewers.extend([&self.last, &self.deciding].iter().filter_map(|map| Some(map.get(id)?.2.clone())));
@@ -267,7 +267,7 @@ impl Catalog {
         };
         let targets = self.targets(id, &spec);
         let served = targets.iter().filter_map(|target| target.agent.as_ref()).all(lets_in);
-        Some(if served { Access::Granted } else { Access::Denied })
+        Some(if served { EnvironmentAccess::Granted } else { EnvironmentAccess::Denied })
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use super::super::server::{Server, server};
-use super::super::{Access, AppState, Check, Readiness, Ready, Uncounted, access};
+use super::super::{AppState, Authenticator, Check, Readiness, Ready, Uncounted, access};
 use crate::api::routes;
 use crate::app::ClusterLists;
 use crate::catalog::{CatalogWriter, QuotaConfig};
@@ -112,7 +112,7 @@ impl Servers {
         compacted.write().compact(Offset::new(30)).await.expect("the log takes it");
         let tokens = vec![token("shop", false), token("writer", true)];
         let guarded = AccessConfig { tokens, ..AccessConfig::default() };
-        let guarded = Arc::new(Access::new(guarded, false, Arc::new(Hasty::default())));
+        let guarded = Arc::new(Authenticator::new(guarded, false, Arc::new(Hasty::default())));
         // The state of tests without a world has a log that is closed.
         let closed = super::super::state(true).catalog;
         let refusing = Appender::refusing("the log is damaged at offset 7");
