@@ -4,13 +4,14 @@
 use http::StatusCode;
 use http::header::{HeaderValue, LOCATION};
 
-use super::HTML;
+use super::render::HTML;
 use crate::app::AppState;
 use crate::http::params::{AT, FROM, Parameter, SINCE, TO};
 use crate::http::problem::{ParameterError, Problem, ProblemCode};
 use crate::http::request::Request;
 use crate::http::respond::{Response, uncached};
 use strandline_model::{At, Timestamp};
+use strandline_protocol::Snapshot;
 
 /// Parameters that hold a moment.
 const MOMENTS: [Parameter; 4] = [AT, FROM, TO, SINCE];
@@ -82,4 +83,10 @@ fn suspects(problem: &Problem, request: &Request) -> Vec<Vec<ParameterError>> {
         }
         _ => Vec::new(),
     }
+}
+
+/// What was asked for, with a duration ago counted from when it was first read: health depends on the time of day,
+/// not only on the offset.
+pub(super) fn same_moment(at: At, snapshot: &Snapshot) -> At {
+    snapshot.at.map_or(at, At::Time)
 }

@@ -4,10 +4,13 @@ use std::sync::LazyLock;
 
 use http::header::{CACHE_CONTROL, HeaderValue};
 
-use super::VERSION;
+use crate::http::params::Parameter;
 use crate::http::problem::Problem;
 use crate::http::request::Request;
 use crate::http::respond::{Response, tagged};
+
+/// The version of an asset that its address names.
+pub(super) const VERSION: Parameter = Parameter::one("v");
 
 /// Something that pages load.
 pub(super) struct Asset {

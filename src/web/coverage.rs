@@ -5,8 +5,8 @@ use std::time::Duration;
 use askama::Template;
 use http::StatusCode;
 
-use super::html;
 use super::prose::Prose;
+use super::render::html;
 use super::shell::{Shell, Time, reference};
 use crate::app::AppState;
 use crate::format::{age, grouped, kind_name, several, visible};

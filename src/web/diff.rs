@@ -4,7 +4,7 @@
 use askama::Template;
 use http::StatusCode;
 
-use super::html;
+use super::render::html;
 use super::shell::{Badge, Field, Shell};
 use super::tree::resource_href;
 use crate::app::AppState;

@@ -3,13 +3,14 @@
 use askama::Template;
 use http::StatusCode;
 
-use super::overview::{counts, within};
+use super::address::same_moment;
 use super::places::{Place, places};
 use super::prose::Prose;
-use super::shell::{Badge, Shell, Time, reference};
+use super::render::html;
+use super::shell::{Badge, Shell, Time, counts, reference, within};
 use super::strip::Strip;
 use super::tree::{Piece, pieces};
-use super::{deployments, events, html, timeline, why};
+use super::{deployments, events, timeline, why};
 use crate::app::AppState;
 use crate::format::visible;
 use crate::http::auth;
@@ -19,7 +20,7 @@ use crate::http::request::Request;
 use crate::http::respond::Response;
 use strandline_model::{At, DeclaredBy, EnvironmentId, EnvironmentState, Timestamp, Uid, label_pairs};
 use strandline_protocol::{
-    Answer, Collapse, Deployment, FoldedEvent, Graph, LeftBehind, Onset, Snapshot, Timeline, Why,
+    Answer, Collapse, Deployment, FoldedEvent, Graph, LeftBehind, Onset, Timeline, Why,
 };
 use strandline_query::{
     DeploymentFilter, EventFilter, ExplainEnvironment, GetEnvironmentGraph, GetEnvironmentOnset,
@@ -158,12 +159,6 @@ fn filter(read: &mut crate::http::params::ParameterReader<'_>) -> GraphFilter {
         collapse: read.word(COLLAPSE).unwrap_or_default(),
         ..GraphFilter::default()
     }
-}
-
-/// What was asked for, with a duration ago counted from when it was first read: health depends on the time of day,
-/// not only on the offset.
-pub(super) fn same_moment(at: At, snapshot: &Snapshot) -> At {
-    snapshot.at.map_or(at, At::Time)
 }
 
 fn view(request: &Request, filter: &GraphFilter, found: &EnvironmentData, now: Timestamp) -> EnvironmentPage {

@@ -4,7 +4,7 @@ use askama::Template;
 use http::StatusCode;
 use pulldown_cmark::{Event, Parser, Tag, TagEnd, html::push_html};
 
-use super::html;
+use super::render::html;
 use super::shell::Shell;
 use crate::http::problem::Problem;
 use crate::http::request::Request;

@@ -4,7 +4,7 @@ use askama::Template;
 use http::StatusCode;
 use serde_json::Value;
 
-use super::html;
+use super::render::html;
 use super::shell::{Field, Shell, Time, reference};
 use crate::app::AppState;
 use crate::app::images::filter;

@@ -14,6 +14,7 @@ mod images;
 mod overview;
 mod places;
 mod prose;
+mod render;
 mod resource;
 mod shell;
 mod strip;
@@ -32,24 +33,16 @@ use crate::app::AppState;
 use crate::http::context::Context;
 use crate::http::params::{
     AGENT, AT, CHILDREN, CLUSTER, CLUSTERS, COLLAPSE, CONTINUE, ENVIRONMENT, FROM, GROUP, GROUP_BY, HEALTH,
-    IGNORE, IMAGE, INCLUDE, LABELS, MAP, NAME, PROJECT, Parameter, Query, REGION, STATE, TIER, TO, UNDER,
-    VIEW, WITH,
+    IGNORE, IMAGE, INCLUDE, LABELS, MAP, NAME, PROJECT, Query, REGION, STATE, TIER, TO, UNDER, VIEW, WITH,
 };
 use crate::http::problem::Problem;
-use crate::http::respond::{self, Response, uncached};
+use crate::http::respond::{self, Response};
 use crate::http::router::{Route, Router, mount, nothing_here};
 use address::answer;
+use assets::VERSION;
 use prose::Prose;
+use render::{HTML, POLICY, sentence};
 use shell::Shell;
-
-const HTML: &str = "text/html; charset=utf-8";
-
-/// Pages load their style, icon and script from here and nothing from anywhere; nothing that stands in a page runs.
-const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; form-action 'self'; \
-                      base-uri 'none'; frame-ancestors 'none'";
-
-/// The version of an asset that its address names.
-const VERSION: Parameter = Parameter::one("v");
 
 /// Every page.
 pub const ROUTES: &[Route<AppState>] = &[
@@ -99,12 +92,6 @@ struct ErrorPage {
     trace_id: String,
 }
 
-/// The text beginning as sentences do.
-fn sentence(text: &str) -> String {
-    let mut chars = text.chars();
-    chars.next().map(|first| first.to_uppercase().to_string() + chars.as_str()).unwrap_or_default()
-}
-
 /// Where what is not there may be instead: as it was last, or now where another moment was asked for.
 fn elsewhere(problem: &Problem, context: &Context) -> Vec<(&'static str, String)> {
     let known = ROUTES.iter().flat_map(Route::operations).flat_map(|(_, operation)| operation.parameters);
@@ -146,13 +133,4 @@ fn failure(problem: Problem, context: &Context) -> Response {
     headers.insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
     headers.extend(problem.headers());
     response
-}
-
-/// A rendered page.
-fn html(status: StatusCode, page: &impl Template) -> Result<Response, Problem> {
-    let body = page.render().map_err(Problem::internal)?;
-    // A page shows what its reader may see; nothing of it stays in a browser that somebody else opens next.
-    let mut response = uncached(status, HTML, body.into_bytes());
-    response.headers_mut().insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
-    Ok(response)
 }

@@ -10,18 +10,18 @@ use http::StatusCode;
 
 use self::groups::{Glance, Tally, glances, tallies, troubled};
 use self::selection::{Choice, Form, Selection, of_view, regrouped};
-use super::environment::same_moment;
-use super::html;
+use super::address::same_moment;
 use super::places::{Place, places};
-use super::shell::{Badge, Shell, Time, reference};
+use super::render::html;
+use super::shell::{Badge, Shell, Time, counts, reference, within};
 use crate::app::{AppState, Notice};
 use crate::format::visible;
 use crate::http::auth;
-use crate::http::params::{Parameter, TIER};
+use crate::http::params::TIER;
 use crate::http::problem::Problem;
 use crate::http::request::Request;
 use crate::http::respond::Response;
-use strandline_model::{At, Health, HealthCounts, SavedView, Tier, Timestamp, attention};
+use strandline_model::{At, Health, SavedView, Tier, Timestamp, attention};
 use strandline_protocol::{Environment, Overview, Snapshot};
 use strandline_query::{ListEnvironments, PageRequest, Scope};
 use strandline_syntax::percent_encode;
@@ -187,14 +187,6 @@ fn need_attention(number: u64) -> String {
     format!("{number} need{} attention", if number == 1 { "s" } else { "" })
 }
 
-/// The overview narrowed to one value, at the moment shown.
-pub(super) fn within(shell: &Shell, parameter: Parameter, value: &str) -> String {
-    let at = if shell.past() { format!("{}&", shell.keep) } else { "?".into() };
-    // A bare address shows production only, which the value need not be in.
-    let tiers = if parameter == TIER { "" } else { "tier=all&" };
-    format!("/{at}{tiers}{}={}", parameter.name, percent_encode(value))
-}
-
 /// The environments one by one, what needs attention first: by region where the groups are, else together.
 fn sections(
     shell: &Shell,
@@ -233,14 +225,6 @@ fn row(shell: &Shell, environment: &Environment, now: Timestamp) -> Row {
         counts: counts(environment.health.counts),
         places: places(&environment.targets),
     }
-}
-
-/// The states that occur, those that need attention first.
-pub(super) fn counts(mut counts: HealthCounts) -> Vec<(Badge, u64)> {
-    let mut states: Vec<_> = Health::ALL.into_iter().map(Some).chain([None]).collect();
-    states.sort_by_key(|health| attention(*health));
-    let counted = states.into_iter().map(|health| (Badge::new(health), *counts.slot(health)));
-    counted.filter(|(_, count)| *count > 0).collect()
 }
 
 /// The page of fixed environments at noon, grouped by region, for tests.

@@ -6,10 +6,11 @@ use askama::Template;
 use http::StatusCode;
 
 use self::versions::{Entry, History, Versions};
-use super::environment::same_moment;
+use super::address::same_moment;
+use super::render::html;
 use super::shell::{Badge, Shell, Time, reference};
 use super::strip::Strip;
-use super::{edges, events, html, images, timeline};
+use super::{edges, events, images, timeline};
 use crate::app::AppState;
 use crate::format::{clock_time, visible};
 use crate::http::auth;

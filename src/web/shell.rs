@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use super::prose::Prose;
 use crate::format;
 use crate::http::params::{
-    AT, CLUSTERS, ENVIRONMENT, FROM, GROUP, IMAGE, LABELS, NAME, PROJECT, Parameter, WITH,
+    AT, CLUSTERS, ENVIRONMENT, FROM, GROUP, IMAGE, LABELS, NAME, PROJECT, Parameter, TIER, WITH,
 };
 use crate::http::request::Request;
-use strandline_model::{Health, Timestamp};
+use strandline_model::{Health, HealthCounts, Timestamp, attention};
 use strandline_protocol::{Gap, Snapshot};
 use strandline_syntax::percent_encode;
 
@@ -284,6 +284,22 @@ fn blind(gaps: &[Gap], now: Timestamp) -> Vec<Blind> {
         why: Prose::new(if gap.message.is_empty() { &gap.reason } else { &gap.message }),
     };
     lines.into_iter().map(line).collect()
+}
+
+/// The overview narrowed to one value, at the moment shown.
+pub(super) fn within(shell: &Shell, parameter: Parameter, value: &str) -> String {
+    let at = if shell.past() { format!("{}&", shell.keep) } else { "?".into() };
+    // A bare address shows production only, which the value need not be in.
+    let tiers = if parameter == TIER { "" } else { "tier=all&" };
+    format!("/{at}{tiers}{}={}", parameter.name, percent_encode(value))
+}
+
+/// The states that occur, those that need attention first.
+pub(super) fn counts(mut counts: HealthCounts) -> Vec<(Badge, u64)> {
+    let mut states: Vec<_> = Health::ALL.into_iter().map(Some).chain([None]).collect();
+    states.sort_by_key(|health| attention(*health));
+    let counted = states.into_iter().map(|health| (Badge::new(health), *counts.slot(health)));
+    counted.filter(|(_, count)| *count > 0).collect()
 }
 
 #[cfg(test)]

@@ -1,7 +1,6 @@
 //! The tree of an environment's page.
 
-use super::overview::counts;
-use super::shell::{Badge, Shell, Time};
+use super::shell::{Badge, Shell, Time, counts};
 use crate::format::{Item, Places, Step, Tree, below, grouped, links, number_of, visible};
 use crate::http::params::{CLUSTER, COLLAPSE, KIND, ORDER, OWNER, UNDER};
 use strandline_model::{Timestamp, Uid};

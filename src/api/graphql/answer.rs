@@ -5,7 +5,6 @@ use juniper::{DefaultScalarValue, ExecutionError, GraphQLError};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::schema::Data;
 use super::{cost, texts};
 
 /// The most errors in one response.
@@ -25,14 +24,14 @@ const TOO_LARGE: &str = "query_too_large";
 pub(super) struct GraphqlResponse {
     /// None where nothing was carried out.
     #[serde(skip_serializing_if = "Option::is_none")]
-    data: Option<Data>,
+    data: Option<juniper::Value>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     errors: Vec<Value>,
 }
 
 impl GraphqlResponse {
     /// What a query answers with.
-    pub(super) fn carried_out(data: Data, errors: &[ExecutionError<DefaultScalarValue>]) -> Self {
+    pub(super) fn carried_out(data: juniper::Value, errors: &[ExecutionError<DefaultScalarValue>]) -> Self {
         let errors = errors.iter().take(ERRORS_MAX).map(|error| coded(json!(error), INVALID)).collect();
         GraphqlResponse { data: Some(data), errors }
     }

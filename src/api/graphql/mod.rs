@@ -11,6 +11,7 @@ mod answer;
 mod asker;
 mod connections;
 mod cost;
+mod execute;
 mod ids;
 mod objects;
 mod schema;
@@ -20,8 +21,6 @@ mod texts;
 mod types;
 
 use http::StatusCode;
-use juniper::Variables;
-use serde::Deserialize;
 
 use crate::app::AppState;
 use crate::http::auth;
@@ -29,28 +28,15 @@ use crate::http::problem::Problem;
 use crate::http::request::Request;
 use crate::http::respond::{self, Response};
 use asker::Asker;
+use execute::{GraphqlRequest, execute};
 
 /// The most bytes that a request may have. What tools send to learn the schema has a twentieth of it.
 pub(super) const BODY_BYTES_MAX: usize = 64 * 1024;
 
-/// A request, in the shape in which GraphQL is asked over HTTP.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Asked {
-    query: String,
-    #[serde(rename = "operationName", default)]
-    operation_name: Option<String>,
-    #[serde(default)]
-    variables: Option<Variables>,
-    /// What clients send along for extensions of the protocol, of which we have none.
-    #[serde(rename = "extensions", default)]
-    _extensions: Option<serde_json::Map<String, serde_json::Value>>,
-}
-
-/// Answers a query; what is wrong with it is told in `errors`, and only what is no request at all is a problem.
+/// Answers a query; its errors are in `errors`; only a body that is no request is a problem.
 pub(super) async fn ask(state: AppState, request: Request) -> Result<Response, Problem> {
-    let asked: Asked = request.json()?;
+    let asked: GraphqlRequest = request.json()?;
     let asker = Asker::new(state.queries, auth::scope(&request)?);
-    let told = schema::answer(&asked, &asker).await;
-    respond::uncached_json(StatusCode::OK, &told)
+    let response = execute(&asked, &asker).await;
+    respond::uncached_json(StatusCode::OK, &response)
 }

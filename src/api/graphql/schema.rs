@@ -1,13 +1,11 @@
-//! The schema with its limits, and how a query is carried out.
+//! The schema with its limits.
 
 use std::sync::LazyLock;
 
-use juniper::{EmptyMutation, EmptySubscription, RootNode, Value};
+use juniper::{EmptyMutation, EmptySubscription, RootNode};
 
-use super::answer::GraphqlResponse;
 use super::asker::Asker;
 use super::objects::Query;
-use super::{Asked, cost, texts};
 
 pub(super) type Schema = RootNode<Query, EmptyMutation<Asker>, EmptySubscription<Asker>>;
 
@@ -27,29 +25,3 @@ pub(super) static SCHEMA: LazyLock<Schema> = LazyLock::new(|| {
         .limit_tokens(TOKENS_MAX)
         .limit_fields(FIELDS_MAX)
 });
-
-/// Carries out a query.
-pub(super) async fn answer(asked: &Asked, asker: &Asker) -> GraphqlResponse {
-    let operation =
-        match juniper::ValidatedOperation::new(&asked.query, asked.operation_name.as_deref(), &SCHEMA) {
-            Ok(operation) => operation,
-            Err(error) => return GraphqlResponse::refused(&error),
-        };
-    let cost = cost::of(&asked.query, &SCHEMA);
-    if cost > cost::MAX {
-        return GraphqlResponse::too_costly(cost);
-    }
-    let none = juniper::Variables::new();
-    let variables = asked.variables.as_ref().unwrap_or(&none);
-    let longest = texts::longest(&asked.query, variables, &SCHEMA);
-    if longest > texts::BYTES_MAX {
-        return GraphqlResponse::too_long(longest);
-    }
-    match operation.execute(variables, asker).await {
-        Ok((data, errors)) => GraphqlResponse::carried_out(data, &errors),
-        Err(error) => GraphqlResponse::refused(&error),
-    }
-}
-
-/// What a query answers with.
-pub(super) type Data = Value;

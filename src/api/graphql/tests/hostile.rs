@@ -80,7 +80,7 @@ fn lists_within_lists_cost_what_they_could_tell() {
     world.data(&query("", "id sha status agent { name }"));
     world.data(&query("(first: $n)", "id sha ref"));
     // An answer within the cost tells no more values than it.
-    let schema = &super::schema::SCHEMA;
+    let schema = &crate::api::graphql::schema::SCHEMA;
     let one = |first: i32| cost::of(&query(&format!("(first: {first})"), "id sha"), schema);
     assert!(one(2) > one(1) && one(PAGE) == one(PAGE + 1) && one(PAGE) < cost::MAX);
 }
@@ -109,7 +109,7 @@ fn introspection_that_goes_round_is_refused() {
 
 #[test]
 fn tools_learn_the_schema_and_its_lists_are_as_long_as_the_cost_takes_them_for() {
-    let schema = &super::schema::SCHEMA;
+    let schema = &crate::api::graphql::schema::SCHEMA;
     let asker = Asker::new(Recorded::new().queries, Scope::everything());
     let (told, errors) = introspect(schema, &asker, IntrospectionFormat::All).unwrap();
     assert!(errors.is_empty());
@@ -165,6 +165,6 @@ fn what_tools_ask_to_learn_the_schema_is_within_the_limits() {
         fragment TypeRef on __Type {{ {reference} }}"
     );
     world.data(&query);
-    let cost = cost::of(&query, &super::schema::SCHEMA);
+    let cost = cost::of(&query, &crate::api::graphql::schema::SCHEMA);
     assert!((cost::MAX / 4..cost::MAX).contains(&cost), "{cost}");
 }

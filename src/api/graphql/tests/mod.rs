@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::asker::Asker;
-use super::{Asked, schema};
+use super::execute::{GraphqlRequest, execute};
 use crate::catalog::{Authority, CatalogWriter};
 use strandline_clock::testing::ManualClock;
 use strandline_model::{AgentId, DeploymentId, Offset};
@@ -140,9 +140,9 @@ impl Recorded {
 
     /// What a request is answered with.
     fn request(&self, scope: &Scope, request: Value) -> Value {
-        let asked: Asked = input(request);
+        let asked: GraphqlRequest = input(request);
         let asker = Asker::new(self.queries.clone(), scope.clone());
-        block_on(async { json!(schema::answer(&asked, &asker).await) })
+        block_on(async { json!(execute(&asked, &asker).await) })
     }
 
     fn ask(&self, scope: &Scope, query: &str) -> Value {

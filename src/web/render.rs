@@ -1,0 +1,29 @@
+//! Renders templates as answers.
+
+use askama::Template;
+use http::StatusCode;
+use http::header::{CONTENT_SECURITY_POLICY, HeaderValue};
+
+use crate::http::problem::Problem;
+use crate::http::respond::{Response, uncached};
+
+pub(super) const HTML: &str = "text/html; charset=utf-8";
+
+/// Pages load their style, icon and script from here and nothing from anywhere; nothing that stands in a page runs.
+pub(super) const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; form-action 'self'; \
+                      base-uri 'none'; frame-ancestors 'none'";
+
+/// A rendered page.
+pub(super) fn html(status: StatusCode, page: &impl Template) -> Result<Response, Problem> {
+    let body = page.render().map_err(Problem::internal)?;
+    // A page shows what its reader may see; nothing of it stays in a browser that somebody else opens next.
+    let mut response = uncached(status, HTML, body.into_bytes());
+    response.headers_mut().insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
+    Ok(response)
+}
+
+/// The text beginning as sentences do.
+pub(super) fn sentence(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map(|first| first.to_uppercase().to_string() + chars.as_str()).unwrap_or_default()
+}
