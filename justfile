@@ -31,8 +31,8 @@ histories runs="200" changes="10000":
 
 # The properties among the tests against other cases than those of every day, and more of them
 laws times="20":
-    PROPTEST_RNG_SEED=$(date +%s) PROPTEST_CASES=$((256 * {{times}})) STRANDLINE_LAWS={{times}} cargo test --release --lib
-    PROPTEST_RNG_SEED=$(date +%s) PROPTEST_CASES=$((256 * {{times}})) cargo test --release --package strandline-view --test it
+    STRANDLINE_FULL=1 PROPTEST_RNG_SEED=$(date +%s) PROPTEST_CASES=$((256 * {{times}})) STRANDLINE_LAWS={{times}} cargo test --release --lib
+    STRANDLINE_FULL=1 PROPTEST_RNG_SEED=$(date +%s) PROPTEST_CASES=$((256 * {{times}})) cargo test --release --package strandline-view --test it
 
 # Benches; each prints its peer in the same run, and all that was found is kept in target/bench/results.json
 bench:

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::concerns::Concerns;
 use crate::error::Result;
-use crate::filters::PageRequest;
+use crate::filters::{CoverageFilter, PageRequest};
 use crate::gaps;
 use crate::history::told;
 use crate::moment::Moment;
@@ -19,17 +19,6 @@ use strandline_log::{Cursor, LogReader};
 use strandline_model::{CoverageState, Kind, Offset, Stored, Timestamp, WatchKey, reason};
 use strandline_protocol::{LastChange, Page, WatchCoverage, WatchGap};
 use strandline_sqlite::column::{Count, VIEW};
-
-/// Which watches a list of coverage holds.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct CoverageFilter {
-    /// Only these clusters; empty for all.
-    pub clusters: Vec<String>,
-    /// Only these kinds, such as `Deployment` or `Deployment.apps`; empty for all.
-    pub kinds: Vec<String>,
-    /// Only these states; empty for all.
-    pub states: Vec<CoverageState>,
-}
 
 /// How each kind of each cluster was watched, by cluster, group, kind and namespace.
 #[derive(Clone, Debug, Serialize)]

@@ -7,28 +7,17 @@ use serde::Serialize;
 
 use crate::concerns::Concerns;
 use crate::error::{QueryError, Result};
-use crate::filters::PageRequest;
+use crate::filters::{DeploymentFilter, PageRequest};
 use crate::moment::Moment;
 use crate::page::Start;
 use crate::question::{Context, Question};
 use crate::scope::{ResolvedScope, one_of, sees};
 use crate::words::Words;
 use crate::{environments, groups};
-use strandline_model::{DeploymentId, DeploymentStatus, EnvironmentId};
+use strandline_model::{DeploymentId, EnvironmentId};
 use strandline_protocol::{Answer, Deployment, Page};
 use strandline_sqlite::column::{Json, VIEW};
 use strandline_syntax::Glob;
-
-/// Which deployments a list holds.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct DeploymentFilter {
-    /// Only those to this environment.
-    pub environment: Option<EnvironmentId>,
-    /// Only those of jobs of projects whose paths match one of these; empty for all.
-    pub projects: Vec<Glob>,
-    /// Only those that stand like this; empty for all.
-    pub statuses: Vec<DeploymentStatus>,
-}
 
 /// A caller sees a deployment who sees its environment, and members of the project whose job deploys.
 macro_rules! select_deployments {

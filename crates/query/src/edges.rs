@@ -4,11 +4,11 @@ use rusqlite::{Connection, Row, named_params};
 
 use crate::concerns::Concerns;
 use crate::error::Result;
-use crate::filters::PageRequest;
+use crate::filters::{PageRequest, ResourceRef};
 use crate::judged::judged;
 use crate::moment::Moment;
 use crate::page::Start;
-use crate::question::{Context, Question, ResourceRef};
+use crate::question::{Context, Question};
 use crate::resources;
 use crate::scope::{ResolvedScope, in_sight};
 use crate::stretch::holds;

@@ -226,6 +226,23 @@ pub(super) fn seen(
     }
 }
 
+/// The view's number of an environment that is there, or was.
+pub(super) fn number(
+    view: &Connection,
+    moment: &Moment,
+    scope: &ResolvedScope,
+    id: &EnvironmentId,
+) -> Result<i64> {
+    match seen(view, moment, scope, id) {
+        Ok(found) => Ok(found.number),
+        Err(QueryError::NotFound { gone: Some(_), .. }) => {
+            let sql = "SELECT id FROM environment_name WHERE name_id = ?1";
+            Ok(view.prepare_cached(sql)?.query_row([id.as_str()], |row| row.get(0))?)
+        }
+        Err(error) => Err(error),
+    }
+}
+
 /// The last offset at which an environment was there that is not any more, as far as the caller saw it.
 pub(super) fn gone(
     view: &Connection,

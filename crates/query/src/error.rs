@@ -2,7 +2,6 @@
 
 use thiserror::Error;
 
-use crate::moment::Moment;
 use strandline_log::{LogError, LogReader};
 use strandline_model::{DeploymentId, EnvironmentId, Health, Offset, ResourceKey, Timestamp, Uid};
 use strandline_protocol::Gone;
@@ -197,13 +196,10 @@ impl QueryError {
         }
     }
 
-    /// With the moment that was asked for, where that is not now.
-    pub(super) fn asked_at(self, asked: &Moment) -> Self {
-        let QueryError::NotFound { what, id, gone, near, .. } = self else { return self };
-        // The same for a time and for the offset that it stands for.
-        let time = asked.time().map(|time| format!(", {time}")).unwrap_or_default();
-        let moment = (!asked.asked_for_now).then(|| format!("offset {}{time}", asked.offset));
-        QueryError::NotFound { what, id, gone, moment, near }
+    /// With the moment that was asked for, as people read it.
+    pub(super) fn asked_at(self, asked: Option<String>) -> Self {
+        let QueryError::NotFound { what, id, gone, near, moment: _ } = self else { return self };
+        QueryError::NotFound { what, id, gone, moment: asked, near }
     }
 
     /// With the time at which something went, where that is the reason.

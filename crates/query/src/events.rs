@@ -9,10 +9,10 @@ use serde::Serialize;
 
 use crate::concerns::Concerns;
 use crate::error::Result;
-use crate::filters::PageRequest;
+use crate::filters::{PageRequest, ResourceRef};
 use crate::moment::Moment;
 use crate::page::Start;
-use crate::question::{Context, Question, ResourceRef};
+use crate::question::{Context, Question};
 use crate::scope::{ResolvedScope, one_of};
 use crate::{environments, resources};
 use strandline_model::{EnvironmentId, Kind, ResourceKey, Timestamp, Uid};

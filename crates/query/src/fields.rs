@@ -9,10 +9,10 @@ use serde_json::Value;
 
 use crate::concerns::Concerns;
 use crate::error::{QueryError, Result};
-use crate::filters::PageRequest;
+use crate::filters::{PageRequest, ResourceRef};
 use crate::history::told;
 use crate::moment::Moment;
-use crate::question::{Context, Question, ResourceRef};
+use crate::question::{Context, Question};
 use crate::resources;
 use crate::scope::ResolvedScope;
 use serde::{Serialize, Serializer};

@@ -2,9 +2,25 @@
 
 use serde::Serialize;
 
-use strandline_model::{At, Health, Uid};
+use strandline_model::{At, CoverageState, DeploymentStatus, EnvironmentId, Health, Tier, Uid};
 use strandline_protocol::{Collapse, Graph, HealthHistory};
-use strandline_syntax::keywords;
+use strandline_syntax::{Glob, ImagePattern, keywords};
+
+/// The resource that a question is about.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ResourceRef {
+    /// Its uid.
+    pub uid: Uid,
+    /// Its cluster, where several clusters have the uid.
+    pub cluster: Option<String>,
+}
+
+impl ResourceRef {
+    /// Of this uid, in this cluster if one is named.
+    pub fn new(uid: &Uid, cluster: Option<&str>) -> Self {
+        ResourceRef { uid: uid.clone(), cluster: cluster.map(str::to_owned) }
+    }
+}
 
 /// Which resources of an environment a list holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -34,6 +50,45 @@ keywords!(
     Name => "name",
     Health => "health",
 );
+
+/// Which watches a list of coverage holds.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct CoverageFilter {
+    /// Only these clusters; empty for all.
+    pub clusters: Vec<String>,
+    /// Only these kinds, such as `Deployment` or `Deployment.apps`; empty for all.
+    pub kinds: Vec<String>,
+    /// Only these states; empty for all.
+    pub states: Vec<CoverageState>,
+}
+
+/// Which deployments a list holds.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct DeploymentFilter {
+    /// Only those to this environment.
+    pub environment: Option<EnvironmentId>,
+    /// Only those of jobs of projects whose paths match one of these; empty for all.
+    pub projects: Vec<Glob>,
+    /// Only those that stand like this; empty for all.
+    pub statuses: Vec<DeploymentStatus>,
+}
+
+/// Which uses of images a list holds.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct ImageFilter {
+    /// Only images that match one of these; empty for all.
+    pub images: Vec<ImagePattern>,
+    /// Only in this environment.
+    pub environment: Option<EnvironmentId>,
+    /// Only in environments of these tiers; empty for all.
+    pub tiers: Vec<Tier>,
+    /// Only in these regions; empty for all.
+    pub regions: Vec<String>,
+    /// Where the span begins; without it the list is of one moment.
+    pub from: Option<At>,
+    /// Where the span ends; without it at the moment of the question.
+    pub to: Option<At>,
+}
 
 /// What a graph shows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

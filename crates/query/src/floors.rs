@@ -4,7 +4,7 @@ use rusqlite::{Connection, OptionalExtension, named_params};
 
 use crate::concerns::Concerns;
 use crate::error::Result;
-use crate::question::ResourceRef;
+use crate::filters::ResourceRef;
 use crate::scope::{ResolvedScope, concerned, looked_at};
 use strandline_model::{Offset, Timestamp, reason};
 use strandline_protocol::Gap;

@@ -5,9 +5,9 @@ use serde::Serialize;
 
 use crate::concerns::Concerns;
 use crate::error::Result;
-use crate::filters::HealthFilter;
+use crate::filters::{HealthFilter, ResourceRef};
 use crate::moment::Moment;
-use crate::question::{Context, Question, ResourceRef};
+use crate::question::{Context, Question};
 use crate::scope::ResolvedScope;
 use crate::series::{series_of_environment, series_of_resource, span};
 use crate::{environments, resources};

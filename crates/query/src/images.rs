@@ -10,15 +10,15 @@ use serde::Serialize;
 
 use crate::concerns::Concerns;
 use crate::error::{QueryError, Result};
-use crate::filters::PageRequest;
+use crate::filters::{ImageFilter, PageRequest};
 use crate::moment::Moment;
 use crate::page::Start;
 use crate::question::{Context, Question};
-use crate::resources;
 use crate::scope::{ResolvedScope, one_of, reads};
 use crate::words::Words;
+use crate::{environments, resources};
 use strandline_log::LogReader;
-use strandline_model::{At, EnvironmentId, Offset, Tier, Timestamp};
+use strandline_model::{At, EnvironmentId, Offset, Timestamp};
 use strandline_protocol::{ImageInterval, ImageUse, Page, Workload};
 use strandline_syntax::{Image, ImagePattern, familiar};
 
@@ -28,23 +28,6 @@ const WORKLOADS_MAX: usize = 20;
 
 /// The most owners between a Pod and what stands above it.
 const OWNERS_MAX: usize = 16;
-
-/// Which uses of images a list holds.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct ImageFilter {
-    /// Only images that match one of these; empty for all.
-    pub images: Vec<ImagePattern>,
-    /// Only in this environment.
-    pub environment: Option<EnvironmentId>,
-    /// Only in environments of these tiers; empty for all.
-    pub tiers: Vec<Tier>,
-    /// Only in these regions; empty for all.
-    pub regions: Vec<String>,
-    /// Where the span begins; without it the list is of one moment.
-    pub from: Option<At>,
-    /// Where the span ends; without it at the moment of the question.
-    pub to: Option<At>,
-}
 
 /// Offsets between which an image has to have been there, both among them.
 #[derive(Clone, Copy, Debug)]
@@ -197,38 +180,6 @@ fn meant(view: &Connection, patterns: &[ImagePattern]) -> Result<Option<Vec<i64>
         }
     }
     Ok(Some(meant))
-}
-
-/// The images that anything had up to a moment …
-const NAMES: &str = "SELECT repository, tag, digest FROM image i WHERE :scope IS NULL
-    AND EXISTS (SELECT 1 FROM image_use u WHERE u.image_id = i.id AND u.from_offset <= :at)";
-
-/// … and those that environments had while a scope read them.
-const NAMES_OF_SCOPE: &str = concat!(
-    "SELECT DISTINCT i.repository, i.tag, i.digest FROM (SELECT DISTINCT x.environment_id FROM temp.sight_reads s
-            CROSS JOIN environment_audience x INDEXED BY environment_audience_by_audience ON x.audience = s.audience) mine
-        CROSS JOIN environment e ON e.id = mine.environment_id AND e.from_offset <= :at
-        CROSS JOIN membership m ON m.environment_id = e.id AND m.from_offset < e.to_offset AND m.to_offset > e.from_offset
-            AND m.from_offset <= :at
-        CROSS JOIN image_use u ON u.resource_id = m.resource_id AND u.from_offset < m.to_offset
-            AND u.to_offset > m.from_offset AND u.from_offset <= :at
-        JOIN image i ON i.id = u.image_id WHERE ",
-    reads!()
-);
-
-/// In full, the images that the caller sees or has seen by then.
-pub(super) fn names(view: &Connection, moment: &Moment, scope: &ResolvedScope) -> Result<BTreeSet<String>> {
-    let name = |row: &Row<'_>| {
-        let image = Image { repository: row.get(0)?, tag: row.get(1)?, digest: row.get(2)? };
-        Ok(match image.tag.is_empty() || image.digest.is_empty() {
-            true => image.name(),
-            false => format!("{}@{}", image.name(), image.digest),
-        })
-    };
-    let mut statement = view.prepare_cached(if scope.is_everything() { NAMES } else { NAMES_OF_SCOPE })?;
-    let params = named_params! { ":at": moment.offset.as_i64(), ":scope": scope.as_sql() };
-    let rows = statement.query_map(params, name)?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
 /// All uses of one image in one environment.
@@ -385,7 +336,7 @@ fn list(q: Context<'_>, filter: &ImageFilter) -> Result<Page<ImageUse>> {
     let Context { view, log, moment, scope, start } = q;
     let span = span(log, &moment, filter)?;
     let environment = match &filter.environment {
-        Some(id) => Some(super::search::number(view, &moment, scope, id)?),
+        Some(id) => Some(environments::number(view, &moment, scope, id)?),
         None => None,
     };
     let mut groups = groups(view, scope, filter, environment, span, &start)?;

@@ -23,8 +23,10 @@ mod graph;
 mod groups;
 mod health;
 mod history;
+mod image_names;
 mod images;
 mod judged;
+mod last_seen;
 mod left_behind;
 mod moment;
 mod onset;
@@ -51,29 +53,30 @@ mod words;
 
 pub use agents::{GetAgent, ListAgents};
 pub use clusters::ListClusters;
-pub use coverage::{CoverageFilter, ListCoverage};
-pub use deployments::{
-    CountDeployments, DeploymentFilter, GetDeployment, ListDeployments, ListDeploymentsWithCursors,
-};
+pub use coverage::ListCoverage;
+pub use deployments::{CountDeployments, GetDeployment, ListDeployments, ListDeploymentsWithCursors};
 pub use diff::{CompareEnvironments, DiffEnvironment, DiffResource, PatchResource};
 pub use edges::ListResourceEdges;
 pub use environments::{GetEnvironment, ListEnvironments, ListEnvironmentsWithCursors};
 pub use error::{QueryError, Result};
 pub use events::{EventFilter, ListEnvironmentEvents, ListResourceEvents};
 pub use fields::ListResourceFields;
-pub use filters::{GraphFilter, HealthFilter, PageRequest, ResourceFilter, ResourceOrder};
+pub use filters::{
+    CoverageFilter, DeploymentFilter, GraphFilter, HealthFilter, ImageFilter, PageRequest, ResourceFilter,
+    ResourceOrder, ResourceRef,
+};
 pub use freshness::{Confirmed, Freshness};
 pub use graph::{ExplainEnvironment, GetEnvironmentGraph};
 pub use groups::ListGroups;
 pub use health::{GetEnvironmentHealth, GetResourceHealth};
 pub use history::ListResourceVersions;
-pub use images::{ImageFilter, ListImages};
+pub use images::ListImages;
 pub use left_behind::ListLeftBehind;
 pub use onset::{GetEnvironmentOnset, GetResourceOnset, OnsetFilter};
 pub use overview::GetOverview;
 pub use projects::{GetProject, ListProjects};
 pub use queries::{Progress, Queries};
-pub use question::{Context, Question, ResourceRef};
+pub use question::{Context, Question};
 pub use resources::{GetResource, ListEnvironmentResources};
 pub use scope::Scope;
 pub use search::{Presence, ResourceSearch, SearchResources};

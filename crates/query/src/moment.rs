@@ -141,6 +141,13 @@ impl Moment {
         self.time
     }
 
+    /// What an error calls it; nothing where now was asked for.
+    pub(super) fn if_past(&self) -> Option<String> {
+        // The same for a time and for the offset that it names.
+        let time = self.time.map(|time| format!(", {time}")).unwrap_or_default();
+        (!self.asked_for_now).then(|| format!("offset {}{time}", self.offset))
+    }
+
     /// Whether nothing has been projected after it, so that what the view keeps of now only holds for it.
     pub(super) fn is_newest(&self) -> bool {
         self.offset == self.checkpoint

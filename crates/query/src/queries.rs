@@ -130,7 +130,8 @@ impl Queries {
             };
             let (scope, start) = (scope.resolve(view)?, start.at(moment.by_time()));
             let context = Context { view, log: &mut *log, moment: moment.clone(), scope: &scope, start };
-            let placed = |error: QueryError| words::suggested(error.asked_at(&moment), view, &moment, &scope);
+            let placed =
+                |error: QueryError| words::suggested(error.asked_at(moment.if_past()), view, &moment, &scope);
             question.answer(context).map_err(|error| placed(error).dated(log).or_lost(log))
         })
         .await

@@ -11,7 +11,6 @@ use super::moment::Moment;
 use super::page::Start;
 use super::scope::ResolvedScope;
 use strandline_log::LogReader;
-use strandline_model::Uid;
 
 /// A question, answered by [`Queries::ask`](super::Queries::ask).
 ///
@@ -45,20 +44,4 @@ pub struct Context<'a> {
     pub(super) scope: &'a ResolvedScope,
     /// Where the page begins; of an answer without pages, the first page.
     pub(super) start: Start,
-}
-
-/// The resource that a question is about.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct ResourceRef {
-    /// Its uid.
-    pub uid: Uid,
-    /// Its cluster, where several clusters have the uid.
-    pub cluster: Option<String>,
-}
-
-impl ResourceRef {
-    /// Of this uid, in this cluster if one is named.
-    pub fn new(uid: &Uid, cluster: Option<&str>) -> Self {
-        ResourceRef { uid: uid.clone(), cluster: cluster.map(str::to_owned) }
-    }
 }

@@ -4,15 +4,15 @@ use rusqlite::{Connection, Row, ToSql, named_params};
 
 use crate::concerns::Concerns;
 use crate::error::{QueryError, Result, gone_after};
-use crate::filters::{PageRequest, ResourceFilter, ResourceOrder};
+use crate::filters::{PageRequest, ResourceFilter, ResourceOrder, ResourceRef};
 use crate::judged::{judged, judged_since, later, later_columns};
 use crate::moment::Moment;
 use crate::page::Start;
-use crate::question::{Context, Question, ResourceRef};
+use crate::question::{Context, Question};
 use crate::scope::{ResolvedScope, belonged, in_sight, one_of, reads};
 use crate::stretch::holds;
 use crate::words::Words;
-use crate::{environments, floors, search};
+use crate::{environments, floors, last_seen};
 use serde::Serialize;
 use strandline_log::LogReader;
 use strandline_model::{
@@ -338,7 +338,7 @@ pub(super) fn find(
             {
                 return Err(QueryError::Compacted { earliest, time: Some(time) });
             }
-            let gone = search::gone(view, at, scope, &gone)?.map(gone_after);
+            let gone = last_seen::of_any(view, at, scope, &gone)?.map(gone_after);
             Err(QueryError::gone("resource", &resource.uid, gone))
         }
     }

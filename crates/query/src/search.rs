@@ -2,7 +2,7 @@
 //!
 //! What is gone is shown as it was last, and to each caller as far as it saw it: the last offset at which a resource
 //! existed, or belonged to what the caller sees, and the version of that offset. Asked for by uid after it, the answer is
-//! a 404 that names this offset. There is one such rule (`LAST`) and no second store of deleted resources.
+//! a 404 that names this offset. There is one such rule (`last_seen`) and no second store of deleted resources.
 //!
 //! Kinds are named here and not by the command line, which then needs no cluster: by the kind's name, its plural,
 //! Kubernetes' own short names and, where these fail, the names in recorded CustomResourceDefinitions.
@@ -14,12 +14,13 @@ use rusqlite::{Connection, named_params};
 use serde::Serialize;
 
 use crate::concerns::Concerns;
-use crate::error::{QueryError, Result, dated, gone_after};
+use crate::error::{Result, dated, gone_after};
 use crate::filters::PageRequest;
+use crate::last_seen::LAST;
 use crate::moment::Moment;
 use crate::page::Start;
 use crate::question::{Context, Question};
-use crate::scope::{ResolvedScope, belonged, one_of, reads};
+use crate::scope::{ResolvedScope, one_of};
 use crate::words::{Of, Words};
 use crate::{environments, resources};
 use strandline_log::LogReader;
@@ -94,41 +95,6 @@ impl FromStr for Presence {
         let known = Presence::ALL.into_iter().find(|presence| presence.as_str() == text);
         known.ok_or_else(|| format!("`{text}` is none of true, false, any"))
     }
-}
-
-/// SQL for the last offset up to `:at` at which the resource `r` was there for `:scope`, or belonged to the environment
-/// numbered `:environment`; NULL where it never was.
-const LAST: &str = concat!(
-    "CASE WHEN :scope IS NULL AND :environment IS NULL THEN
-        (SELECT CASE v.deleted WHEN 0 THEN :at ELSE v.from_offset - 1 END FROM version v
-            WHERE v.resource_id = r.id AND v.from_offset <= :at ORDER BY v.from_offset DESC LIMIT 1)
-    ELSE (SELECT max(min(m.to_offset, e.to_offset, :at + 1)) - 1
-        FROM membership m CROSS JOIN environment_audience e ON e.environment_id = m.environment_id
-        WHERE m.resource_id = r.id AND (:environment IS NULL OR m.environment_id = :environment) AND ",
-    belonged!(),
-    " AND ",
-    reads!(),
-    ") END"
-);
-
-/// The last offset at which one of these resources was there for a scope.
-pub(super) fn gone(
-    view: &Connection,
-    at: Offset,
-    scope: &ResolvedScope,
-    numbers: &[i64],
-) -> Result<Option<Offset>> {
-    if numbers.is_empty() {
-        return Ok(None);
-    }
-    let sql = format!("SELECT max({LAST}) FROM json_each(:numbers) n JOIN resource r ON r.id = n.value");
-    let none: Option<i64> = None;
-    let params = named_params! {
-        ":numbers": serde_json::json!(numbers).to_string(), ":at": at.as_i64(), ":scope": scope.as_sql(),
-        ":environment": none,
-    };
-    let last: Option<i64> = view.prepare_cached(&sql)?.query_row(params, |row| row.get(0))?;
-    Ok(last.map(Offset::from_i64))
 }
 
 /// The view's numbers of the kinds that are meant, in all clusters; none where all are.
@@ -257,7 +223,7 @@ fn found(
     let kinds = kinds(view, log, &search.kinds)?.map(|kinds| serde_json::json!(kinds).to_string());
     let names = exact(search).map(|names| serde_json::json!(names).to_string());
     let environment = match &search.environment {
-        Some(id) => Some(number(view, moment, scope, id)?),
+        Some(id) => Some(environments::number(view, moment, scope, id)?),
         None => None,
     };
     let mut statement = view.prepare_cached(&sql)?;
@@ -280,23 +246,6 @@ fn found(
         }
     }
     Ok(found)
-}
-
-/// The view's number of an environment that is there, or was.
-pub(super) fn number(
-    view: &Connection,
-    moment: &Moment,
-    scope: &ResolvedScope,
-    id: &EnvironmentId,
-) -> Result<i64> {
-    match environments::seen(view, moment, scope, id) {
-        Ok(found) => Ok(found.number),
-        Err(QueryError::NotFound { gone: Some(_), .. }) => {
-            let sql = "SELECT id FROM environment_name WHERE name_id = ?1";
-            Ok(view.prepare_cached(sql)?.query_row([id.as_str()], |row| row.get(0))?)
-        }
-        Err(error) => Err(error),
-    }
 }
 
 /// What of the question may fit nothing; names of resources are what it is asked for.

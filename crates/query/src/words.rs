@@ -7,14 +7,11 @@ use std::collections::BTreeSet;
 
 use rusqlite::{Connection, named_params};
 
-use crate::coverage::CoverageFilter;
-use crate::deployments::DeploymentFilter;
 use crate::error::{QueryError, Result};
-use crate::filters::ResourceFilter;
-use crate::images::ImageFilter;
+use crate::filters::{CoverageFilter, DeploymentFilter, ImageFilter, ResourceFilter};
 use crate::moment::Moment;
 use crate::scope::{ResolvedScope, looked_at, seen_audiences};
-use crate::{agents, groups, images};
+use crate::{agents, groups, image_names};
 use strandline_model::{EnvironmentFilter, GroupPath, Kind, KindName, Labels, Target};
 use strandline_protocol::UnknownWord;
 use strandline_sqlite::column::{Json, VIEW};
@@ -299,7 +296,7 @@ fn known(view: &Connection, moment: &Moment, scope: &ResolvedScope, of: Of) -> R
             };
             paths.iter().flat_map(above).collect()
         }
-        Of::Image => images::names(view, moment, scope)?,
+        Of::Image => image_names::all(view, moment, scope)?,
         Of::Kind => looked_at_by(view, moment, scope, KINDS)?,
         Of::Cluster => {
             let mut clusters = looked_at_by(view, moment, scope, CLUSTERS)?;

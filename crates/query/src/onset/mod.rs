@@ -13,10 +13,11 @@ use std::time::Duration;
 
 use crate::concerns::Concerns;
 use crate::error::{QueryError, Result};
+use crate::filters::ResourceRef;
 use crate::moment::Moment;
 use crate::onset::episode::Episode;
 use crate::onset::rank::{Around, Changed};
-use crate::question::{Context, Question, ResourceRef};
+use crate::question::{Context, Question};
 use crate::resources as found;
 use crate::series::{HealthSeries, Span};
 use crate::timeline::{Place, What};

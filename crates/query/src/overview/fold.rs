@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
+use crate::overview::interner::Interner;
 use crate::overview::keys::{Facts, Grouping};
 use strandline_model::{EnvironmentId, Health, HealthCounts, Timestamp, attention};
 use strandline_protocol::{Overview, OverviewCounts, OverviewEnvironment, OverviewGroup};
@@ -27,7 +28,7 @@ pub(super) struct Fold {
     grouping: Grouping,
     totals: OverviewCounts,
     groups: HashMap<Vec<u32>, Group>,
-    words: Words,
+    texts: Interner,
     /// The keys of one environment, kept to be filled again.
     keys: Vec<Vec<u32>>,
 }
@@ -39,37 +40,13 @@ struct Group {
     attention: Vec<OverviewEnvironment>,
 }
 
-/// The texts of keys, each once.
-#[derive(Default)]
-pub(super) struct Words {
-    numbers: HashMap<String, u32>,
-    texts: Vec<String>,
-}
-
-impl Words {
-    /// The number of a text.
-    pub(super) fn number(&mut self, text: &str) -> u32 {
-        if let Some(number) = self.numbers.get(text) {
-            return *number;
-        }
-        let number = u32::try_from(self.texts.len()).unwrap_or(u32::MAX);
-        self.numbers.insert(text.to_owned(), number);
-        self.texts.push(text.to_owned());
-        number
-    }
-
-    fn text(&self, number: u32) -> String {
-        usize::try_from(number).ok().and_then(|place| self.texts.get(place)).cloned().unwrap_or_default()
-    }
-}
-
 impl Fold {
     pub(super) fn new(grouping: Grouping) -> Self {
         Fold {
             grouping,
             totals: OverviewCounts::default(),
             groups: HashMap::new(),
-            words: Words::default(),
+            texts: Interner::default(),
             keys: Vec::new(),
         }
     }
@@ -78,7 +55,7 @@ impl Fold {
     pub(super) fn take(&mut self, facts: &Facts<'_>, shown: &Shown<'_>) -> serde_json::Result<()> {
         shown.count(&mut self.totals);
         self.keys.clear();
-        self.grouping.keys(facts, &mut self.words, &mut self.keys)?;
+        self.grouping.keys(facts, &mut self.texts, &mut self.keys)?;
         for key in &self.keys {
             // Nearly always the group is there, and its key need not be copied.
             match self.groups.get_mut(key) {
@@ -92,7 +69,7 @@ impl Fold {
     /// What it amounts to, with at most `limit` groups.
     pub(super) fn finish(self, limit: usize) -> Overview {
         let told = |(keys, group): (Vec<u32>, Group)| OverviewGroup {
-            keys: keys.into_iter().map(|number| self.words.text(number)).collect(),
+            keys: keys.into_iter().map(|number| self.texts.text(number)).collect(),
             counts: group.counts,
             attention: group.attention,
         };

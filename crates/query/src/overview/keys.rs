@@ -1,6 +1,6 @@
 //! In which groups an environment stands.
 
-use crate::overview::fold::Words;
+use crate::overview::interner::Interner;
 use crate::row_filter::below;
 use strandline_model::{EnvironmentFilter, GroupBy, Health, Labels, Target};
 
@@ -44,7 +44,7 @@ impl Grouping {
     pub(super) fn keys(
         &self,
         facts: &Facts<'_>,
-        words: &mut Words,
+        texts: &mut Interner,
         keys: &mut Vec<Vec<u32>>,
     ) -> serde_json::Result<()> {
         let labels: Labels =
@@ -53,7 +53,7 @@ impl Grouping {
             if self.reads_targets() { serde_json::from_str(facts.targets)? } else { Vec::new() };
         let mut key = |target: Option<&Target>| {
             let key: Vec<u32> =
-                self.by.iter().map(|by| self.key(by, facts, &labels, target, words)).collect();
+                self.by.iter().map(|by| self.key(by, facts, &labels, target, texts)).collect();
             if !keys.contains(&key) {
                 keys.push(key);
             }
@@ -72,20 +72,20 @@ impl Grouping {
         facts: &Facts<'_>,
         labels: &Labels,
         target: Option<&Target>,
-        words: &mut Words,
+        texts: &mut Interner,
     ) -> u32 {
         match by {
-            GroupBy::Tier => words.number(facts.tier),
-            GroupBy::Region => words.number(facts.region),
-            GroupBy::State => words.number(facts.state),
-            GroupBy::Project => words.number(facts.project),
-            GroupBy::Group => words.number(&self.group(facts.project)),
-            GroupBy::Health => words.number(facts.health.map_or("", Health::as_str)),
-            GroupBy::Label(name) => words.number(labels.get(name).map_or("", String::as_str)),
-            GroupBy::Cluster => words.number(target.map_or("", |target| &target.cluster)),
+            GroupBy::Tier => texts.number(facts.tier),
+            GroupBy::Region => texts.number(facts.region),
+            GroupBy::State => texts.number(facts.state),
+            GroupBy::Project => texts.number(facts.project),
+            GroupBy::Group => texts.number(&self.group(facts.project)),
+            GroupBy::Health => texts.number(facts.health.map_or("", Health::as_str)),
+            GroupBy::Label(name) => texts.number(labels.get(name).map_or("", String::as_str)),
+            GroupBy::Cluster => texts.number(target.map_or("", |target| &target.cluster)),
             GroupBy::Agent => match target.and_then(|target| target.agent.as_ref()) {
-                Some(agent) => words.number(&agent.to_string()),
-                None => words.number(""),
+                Some(agent) => texts.number(&agent.to_string()),
+                None => texts.number(""),
             },
         }
     }

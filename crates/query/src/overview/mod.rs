@@ -5,6 +5,7 @@
 //! left is folded in one pass.
 
 mod fold;
+mod interner;
 mod keys;
 
 use rusqlite::{Connection, Row, named_params};

@@ -20,10 +20,10 @@ use serde::Serialize;
 
 use crate::concerns::Concerns;
 use crate::error::Result;
-use crate::filters::PageRequest;
+use crate::filters::{PageRequest, ResourceRef};
 use crate::moment::Moment;
 use crate::page::Start;
-use crate::question::{Context, Question, ResourceRef};
+use crate::question::{Context, Question};
 use crate::resources as found;
 use crate::series::{HealthSeries, Span, VisibleRange};
 use crate::timeline::axis::Axis;

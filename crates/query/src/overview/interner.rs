@@ -1,0 +1,27 @@
+//! Texts by number, so that the keys of groups compare and copy cheaply.
+
+use std::collections::HashMap;
+
+/// The texts of keys, each once.
+#[derive(Default)]
+pub(super) struct Interner {
+    numbers: HashMap<String, u32>,
+    texts: Vec<String>,
+}
+
+impl Interner {
+    /// The number of a text.
+    pub(super) fn number(&mut self, text: &str) -> u32 {
+        if let Some(number) = self.numbers.get(text) {
+            return *number;
+        }
+        let number = u32::try_from(self.texts.len()).unwrap_or(u32::MAX);
+        self.numbers.insert(text.to_owned(), number);
+        self.texts.push(text.to_owned());
+        number
+    }
+
+    pub(super) fn text(&self, number: u32) -> String {
+        usize::try_from(number).ok().and_then(|place| self.texts.get(place)).cloned().unwrap_or_default()
+    }
+}
