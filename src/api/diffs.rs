@@ -2,6 +2,7 @@
 
 use crate::app::AppState;
 use crate::app::diffs::{EnvironmentQuestion, of_one};
+use crate::app::span::in_order;
 use crate::format;
 use crate::http::auth;
 use crate::http::context::Context;
@@ -61,6 +62,7 @@ fn text(context: &Context, lines: &[Line]) -> Response {
 
 /// What differs in a resource between two moments.
 pub(super) async fn of_resource(state: AppState, request: Request) -> Result<Response, Problem> {
+    let request = in_order(&state, request).await;
     let mut read = request.query.reader();
     let resource = ResourceRef::new(&Uid::new(request.argument(0)), request.query.one(CLUSTER));
     let (to, mut question) = of_one(&mut read, &state, resource);
@@ -86,6 +88,7 @@ pub(super) async fn of_resource(state: AppState, request: Request) -> Result<Res
 
 /// What differs in an environment between two moments, or from another one.
 pub(super) async fn of_environment(state: AppState, request: Request) -> Result<Response, Problem> {
+    let request = in_order(&state, request).await;
     let mut read = request.query.reader();
     let (id, page) = (EnvironmentId::new(request.argument(0)), read.page());
     let (at, question) = EnvironmentQuestion::read(&mut read, &state, id, page);

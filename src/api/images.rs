@@ -2,6 +2,7 @@
 
 use crate::app::AppState;
 use crate::app::images::filter;
+use crate::app::span::in_order;
 use crate::http::auth;
 use crate::http::problem::Problem;
 use crate::http::request::Request;
@@ -10,6 +11,7 @@ use strandline_query::ListImages;
 
 /// Images by environment.
 pub(super) async fn list(state: AppState, request: Request) -> Result<Response, Problem> {
+    let request = in_order(&state, request).await;
     let mut read = request.query.reader();
     let (at, page, filter) = (read.at(), read.page(), filter(&mut read));
     read.finish()?;

@@ -10,7 +10,7 @@ use crate::http::params::{
     AGENT, AT, BELOW, BODIES, BUCKETS, CHILDREN, CLUSTER, CLUSTERS, COLLAPSE, CONTINUE, DEPTH, ENVIRONMENT,
     FIELD, FORMAT, FROM, GONE, GROUP, GROUP_BY, HEALTH, HEALTH_ONE, IGNORE, IMAGE, INCLUDE, KIND, LABELS,
     LANE, LIMIT, MAP, NAME, NAMESPACE, ORDER, OWNER, PROJECT, PROJECT_ONE, PROTECTED, REASON, REF, REGION,
-    SINCE, STATE, STATUS, TAG, TIER, TO, TYPE, UNDER, VAR, VERBOSE, VIEW, WINDOW, WITH,
+    SINCE, STATE, STATUS, TAG, TIER, TO, TYPE, TZ, UNDER, VAR, VERBOSE, VIEW, WINDOW, WITH,
 };
 use crate::http::respond;
 use crate::http::router::{Route, Router, mount, nothing_here};
@@ -19,13 +19,16 @@ use warp::Filter;
 /// Every address of the API.
 pub const ROUTES: &[Route<AppState>] = &[
     Route::at("/api/v1/environments").get(
-        &[TIER, REGION, PROJECT, GROUP, CLUSTERS, AGENT, STATE, NAME, HEALTH, LABELS, AT, LIMIT, CONTINUE],
+        &[
+            TIER, REGION, PROJECT, GROUP, CLUSTERS, AGENT, STATE, NAME, HEALTH, LABELS, AT, TZ, LIMIT,
+            CONTINUE,
+        ],
         |state, request| Box::pin(environments::list(state, request)),
     ),
     Route::at("/api/v1/overview").get(
         &[
             TIER, REGION, PROJECT, GROUP, CLUSTERS, AGENT, STATE, NAME, HEALTH, LABELS, GROUP_BY, VIEW, AT,
-            LIMIT,
+            TZ, LIMIT,
         ],
         |state, request| Box::pin(overview::overview(state, request)),
     ),
@@ -40,109 +43,113 @@ pub const ROUTES: &[Route<AppState>] = &[
         .post(&[], |state, request| Box::pin(forget::forget(state, request))),
     Route::at("/api/v1/views").get(&[], |state, request| Box::pin(overview::views(state, request))),
     Route::at("/api/v1/environments/{id}")
-        .get(&[AT], |state, request| Box::pin(environments::one(state, request)))
+        .get(&[AT, TZ], |state, request| Box::pin(environments::one(state, request)))
         .put(&[], |state, request| Box::pin(catalog::put_environment(state, request)))
         .delete(&[], |state, request| Box::pin(catalog::delete_environment(state, request))),
     Route::at("/api/v1/environments/{id}/stop")
         .post(&[], |state, request| Box::pin(catalog::stop_environment(state, request))),
     Route::at("/api/v1/environments/{id}/resources")
-        .get(&[KIND, HEALTH, OWNER, ORDER, AT, LIMIT, CONTINUE], |state, request| {
+        .get(&[KIND, HEALTH, OWNER, ORDER, AT, TZ, LIMIT, CONTINUE], |state, request| {
             Box::pin(environments::resources(state, request))
         }),
     Route::at("/api/v1/environments/{id}/graph")
-        .get(&[UNDER, CLUSTER, DEPTH, COLLAPSE, LIMIT, AT], |state, request| {
+        .get(&[UNDER, CLUSTER, DEPTH, COLLAPSE, LIMIT, AT, TZ], |state, request| {
             Box::pin(environments::graph(state, request))
         }),
     Route::at("/api/v1/environments/{id}/why")
-        .get(&[LIMIT, AT], |state, request| Box::pin(environments::why(state, request))),
+        .get(&[LIMIT, AT, TZ], |state, request| Box::pin(environments::why(state, request))),
     Route::at("/api/v1/environments/{id}/health")
-        .get(&[SINCE, LIMIT, AT], |state, request| Box::pin(environments::health(state, request))),
+        .get(&[SINCE, LIMIT, AT, TZ], |state, request| Box::pin(environments::health(state, request))),
     Route::at("/api/v1/environments/{id}/events")
-        .get(&[TYPE, REASON, AT, LIMIT, CONTINUE], |state, request| {
+        .get(&[TYPE, REASON, AT, TZ, LIMIT, CONTINUE], |state, request| {
             Box::pin(events::of_environment(state, request))
         }),
     Route::at("/api/v1/environments/{id}/timeline")
-        .get(&[SINCE, BUCKETS, LANE, ORDER, AT, LIMIT, CONTINUE], |state, request| {
+        .get(&[SINCE, BUCKETS, LANE, ORDER, AT, TZ, LIMIT, CONTINUE], |state, request| {
             Box::pin(timeline::of_environment(state, request))
         }),
     Route::at("/api/v1/environments/{id}/onset")
-        .get(&[HEALTH_ONE, WINDOW, AT], |state, request| Box::pin(onset::of_environment(state, request))),
+        .get(&[HEALTH_ONE, WINDOW, AT, TZ], |state, request| Box::pin(onset::of_environment(state, request))),
     Route::at("/api/v1/environments/{id}/deployments")
-        .get(&[PROJECT, STATUS, AT, LIMIT, CONTINUE], |state, request| {
+        .get(&[PROJECT, STATUS, AT, TZ, LIMIT, CONTINUE], |state, request| {
             Box::pin(deployments::of_environment(state, request))
         }),
     Route::at("/api/v1/environments/{id}/diff").get(
-        &[FROM, TO, AT, WITH, MAP, CHILDREN, INCLUDE, IGNORE, FORMAT, LIMIT, CONTINUE],
+        &[FROM, TO, AT, TZ, WITH, MAP, CHILDREN, INCLUDE, IGNORE, FORMAT, LIMIT, CONTINUE],
         |state, request| Box::pin(diffs::of_environment(state, request)),
     ),
     Route::at("/api/v1/environments/{id}/left-behind")
-        .get(&[AT], |state, request| Box::pin(environments::left_behind(state, request))),
+        .get(&[AT, TZ], |state, request| Box::pin(environments::left_behind(state, request))),
     Route::at("/api/v1/groups")
-        .get(&[AT, LIMIT, CONTINUE], |state, request| Box::pin(projects::groups(state, request))),
+        .get(&[AT, TZ, LIMIT, CONTINUE], |state, request| Box::pin(projects::groups(state, request))),
     Route::at("/api/v1/projects")
-        .get(&[AT, LIMIT, CONTINUE], |state, request| Box::pin(projects::list(state, request))),
+        .get(&[AT, TZ, LIMIT, CONTINUE], |state, request| Box::pin(projects::list(state, request))),
     Route::at("/api/v1/projects/{path}")
-        .get(&[AT], |state, request| Box::pin(projects::one(state, request)))
+        .get(&[AT, TZ], |state, request| Box::pin(projects::one(state, request)))
         .put(&[], |state, request| Box::pin(catalog::put_project(state, request)))
         .delete(&[], |state, request| Box::pin(catalog::delete_project(state, request))),
     Route::at("/api/v1/projects/{path}/environments")
         .post(&[], |state, request| Box::pin(catalog::post_environments(state, request))),
     Route::at("/api/v1/agents")
-        .get(&[AT, LIMIT, CONTINUE], |state, request| Box::pin(agents::list(state, request))),
+        .get(&[AT, TZ, LIMIT, CONTINUE], |state, request| Box::pin(agents::list(state, request))),
     Route::at("/api/v1/agents/{id}/allowed").get(
-        &[PROJECT_ONE, GROUP, ENVIRONMENT, REF, TAG, PROTECTED, NAMESPACE, VAR, AT],
+        &[PROJECT_ONE, GROUP, ENVIRONMENT, REF, TAG, PROTECTED, NAMESPACE, VAR, AT, TZ],
         |state, request| Box::pin(agents::allowed(state, request)),
     ),
     Route::at("/api/v1/agents/{id}")
-        .get(&[AT], |state, request| Box::pin(agents::one(state, request)))
+        .get(&[AT, TZ], |state, request| Box::pin(agents::one(state, request)))
         .put(&[], |state, request| Box::pin(catalog::put_agent(state, request)))
         .delete(&[], |state, request| Box::pin(catalog::delete_agent(state, request))),
     Route::at("/api/v1/deployments")
-        .get(&[ENVIRONMENT, PROJECT, STATUS, AT, LIMIT, CONTINUE], |state, request| {
+        .get(&[ENVIRONMENT, PROJECT, STATUS, AT, TZ, LIMIT, CONTINUE], |state, request| {
             Box::pin(deployments::list(state, request))
         })
         .post(&[], |state, request| Box::pin(catalog::post_deployment(state, request))),
     Route::at("/api/v1/deployments/{id}")
-        .get(&[AT, PROJECT_ONE], |state, request| Box::pin(deployments::one(state, request)))
+        .get(&[AT, TZ, PROJECT_ONE], |state, request| Box::pin(deployments::one(state, request)))
         .put(&[PROJECT_ONE], |state, request| Box::pin(catalog::put_deployment(state, request))),
-    Route::at("/api/v1/resources")
-        .get(&[KIND, NAME, NAMESPACE, CLUSTERS, ENVIRONMENT, GONE, AT, LIMIT, CONTINUE], |state, request| {
-            Box::pin(search::list(state, request))
-        }),
+    Route::at("/api/v1/resources").get(
+        &[KIND, NAME, NAMESPACE, CLUSTERS, ENVIRONMENT, GONE, AT, TZ, LIMIT, CONTINUE],
+        |state, request| Box::pin(search::list(state, request)),
+    ),
     Route::at("/api/v1/resources/{uid}")
-        .get(&[AT, CLUSTER], |state, request| Box::pin(resources::one(state, request))),
+        .get(&[AT, TZ, CLUSTER], |state, request| Box::pin(resources::one(state, request))),
     Route::at("/api/v1/resources/{uid}/history")
-        .get(&[AT, CLUSTER, BODIES, LIMIT, CONTINUE], |state, request| {
+        .get(&[AT, TZ, CLUSTER, BODIES, LIMIT, CONTINUE], |state, request| {
             Box::pin(resources::history(state, request))
         }),
     Route::at("/api/v1/resources/{uid}/fields")
-        .get(&[FIELD, AT, CLUSTER, LIMIT, CONTINUE], |state, request| Box::pin(fields::list(state, request))),
+        .get(&[FIELD, AT, TZ, CLUSTER, LIMIT, CONTINUE], |state, request| {
+            Box::pin(fields::list(state, request))
+        }),
     Route::at("/api/v1/resources/{uid}/health")
-        .get(&[SINCE, LIMIT, AT, CLUSTER], |state, request| Box::pin(resources::health(state, request))),
+        .get(&[SINCE, LIMIT, AT, TZ, CLUSTER], |state, request| Box::pin(resources::health(state, request))),
     Route::at("/api/v1/resources/{uid}/diff")
-        .get(&[FROM, TO, AT, CLUSTER, INCLUDE, IGNORE, FORMAT], |state, request| {
+        .get(&[FROM, TO, AT, TZ, CLUSTER, INCLUDE, IGNORE, FORMAT], |state, request| {
             Box::pin(diffs::of_resource(state, request))
         }),
-    Route::at("/api/v1/resources/{uid}/edges")
-        .get(&[AT, CLUSTER, LIMIT, CONTINUE], |state, request| Box::pin(resources::edges(state, request))),
+    Route::at("/api/v1/resources/{uid}/edges").get(&[AT, TZ, CLUSTER, LIMIT, CONTINUE], |state, request| {
+        Box::pin(resources::edges(state, request))
+    }),
     Route::at("/api/v1/resources/{uid}/events")
-        .get(&[TYPE, REASON, AT, CLUSTER, LIMIT, CONTINUE], |state, request| {
+        .get(&[TYPE, REASON, AT, TZ, CLUSTER, LIMIT, CONTINUE], |state, request| {
             Box::pin(events::of_resource(state, request))
         }),
     Route::at("/api/v1/resources/{uid}/timeline")
-        .get(&[BELOW, SINCE, BUCKETS, LANE, ORDER, AT, CLUSTER, LIMIT, CONTINUE], |state, request| {
+        .get(&[BELOW, SINCE, BUCKETS, LANE, ORDER, AT, TZ, CLUSTER, LIMIT, CONTINUE], |state, request| {
             Box::pin(timeline::of_resource(state, request))
         }),
     Route::at("/api/v1/images")
-        .get(&[IMAGE, ENVIRONMENT, TIER, REGION, FROM, TO, AT, LIMIT, CONTINUE], |state, request| {
+        .get(&[IMAGE, ENVIRONMENT, TIER, REGION, FROM, TO, AT, TZ, LIMIT, CONTINUE], |state, request| {
             Box::pin(images::list(state, request))
         }),
-    Route::at("/api/v1/resources/{uid}/onset").get(&[HEALTH_ONE, WINDOW, AT, CLUSTER], |state, request| {
-        Box::pin(onset::of_resource(state, request))
-    }),
+    Route::at("/api/v1/resources/{uid}/onset")
+        .get(&[HEALTH_ONE, WINDOW, AT, TZ, CLUSTER], |state, request| {
+            Box::pin(onset::of_resource(state, request))
+        }),
     Route::at("/api/v1/clusters")
-        .get(&[AT, LIMIT, CONTINUE], |state, request| Box::pin(clusters::list(state, request))),
-    Route::at("/api/v1/coverage").get(&[CLUSTERS, KIND, STATE, AT, LIMIT, CONTINUE], |state, request| {
+        .get(&[AT, TZ, LIMIT, CONTINUE], |state, request| Box::pin(clusters::list(state, request))),
+    Route::at("/api/v1/coverage").get(&[CLUSTERS, KIND, STATE, AT, TZ, LIMIT, CONTINUE], |state, request| {
         Box::pin(coverage::list(state, request))
     }),
     Route::at("/api/v1/graphql")

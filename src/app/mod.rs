@@ -6,6 +6,7 @@ pub mod diffs;
 pub mod images;
 mod ports;
 pub mod selection;
+pub mod span;
 mod state;
 
 pub use announcement::{Announcement, Notice};

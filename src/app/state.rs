@@ -9,8 +9,8 @@ use crate::http::auth::{Authenticator, Gate};
 use crate::http::caller::Caller;
 use crate::http::context::Context;
 use crate::http::problem::Problem;
-use strandline_clock::Clock;
-use strandline_model::SavedView;
+use strandline_clock::{Clock, ClockReading};
+use strandline_model::{SavedView, Timestamp};
 use strandline_object_diff::PathRule;
 use strandline_query::Queries;
 use strandline_sqlite::Asker;
@@ -32,7 +32,7 @@ pub struct AppState {
     pub views: Arc<[SavedView]>,
     /// Paths that differences leave out, by the configuration.
     pub ignored: Arc<[PathRule]>,
-    /// The time from which pages count ages.
+    /// The time from which pages count ages; of a request it is read once.
     pub clock: Arc<dyn Clock>,
     /// Authenticates callers.
     pub access: Arc<Authenticator>,
@@ -55,8 +55,13 @@ impl Gate for AppState {
         Ok(self.catalog.take_turn(&caller.name)?)
     }
 
-    fn serving(self, asker: &Asker) -> Self {
-        AppState { queries: self.queries.of(asker), ..self }
+    fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    fn serving(self, asker: &Asker, now: Timestamp) -> Self {
+        let clock: Arc<dyn Clock> = Arc::new(ClockReading(now));
+        AppState { queries: self.queries.of(asker).with_clock(&clock), clock, ..self }
     }
 }
 

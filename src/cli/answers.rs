@@ -12,7 +12,7 @@ use super::query::{Add, Parameters};
 use super::views::{Listed, table};
 use crate::format::{moment, visible};
 use strandline_clock::{Clock, SystemClock};
-use strandline_model::Timestamp;
+use strandline_model::{At, Timestamp};
 use strandline_protocol::{Answer, Page, Snapshot};
 use strandline_syntax::diagnostics::of_json;
 use strandline_syntax::percent_encode;
@@ -97,7 +97,7 @@ fn understood(what: &str, value: &Value) -> Result<(), CliError> {
 
 /// What `2h` meant is known only now; scripts that ask for names or documents have no use for it.
 pub(super) fn print_time(list: &ListArgs, snapshot: &Snapshot) {
-    if list.server.at.as_deref().is_some_and(|at| at != "now") && list.output.output != OutputFormat::Name {
+    if list.server.at.is_some_and(|at| at != At::Now) && list.output.output != OutputFormat::Name {
         eprintln!("as of {}", line::moment(snapshot));
     }
 }
@@ -115,7 +115,7 @@ pub(super) fn listing<T: Listed>(items: &[T], output: &OutputArgs, now: Timestam
 
 /// The moment from which ages count.
 pub(super) fn reference(server: &ServerArgs, snapshot: &Snapshot) -> Timestamp {
-    let asked_for_now = server.at.as_deref().is_none_or(|at| at == "now");
+    let asked_for_now = server.at.is_none_or(|at| at == At::Now);
     moment(snapshot, asked_for_now, SystemClock.now())
 }
 

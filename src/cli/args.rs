@@ -35,6 +35,7 @@ pub use timeline::{OnsetArgs, TimelineArgs};
 pub use transfer::{ExportArgs, ImportArgs, ImportForm};
 
 pub use subject::{FindArgs, ImagesArgs, PlaceArgs, Subject};
+pub(super) use values::TIMES;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;

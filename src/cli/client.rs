@@ -387,6 +387,10 @@ mod tests {
         fn caller(&self, context: &Context) -> Result<Arc<Caller>, Problem> {
             self.0.caller(context)
         }
+
+        fn now(&self) -> strandline_model::Timestamp {
+            self.0.now()
+        }
     }
 
     const WHO: &[Route<Guarded>] = &[Route::at("/who").get(&[], |_, request| {

@@ -50,7 +50,7 @@ async fn of_resource(args: &DiffArgs, subject: &Subject) -> Result<bool, CliErro
     let what = format!("comparing {subject}");
     // What is compared is looked for at the later moment.
     let server = match &args.to {
-        Some(to) => ServerArgs { at: Some(to.clone()), at_argument: Some("--to"), ..args.server.clone() },
+        Some(to) => ServerArgs { at: Some(*to), at_argument: Some("--to"), ..args.server.clone() },
         None => args.server.clone(),
     };
     let (path, cluster) = below(subject, &args.place, &server, "diff").await?;

@@ -9,7 +9,7 @@ use super::output::{Paint, write};
 use super::query::{Add, Parameters};
 use super::table::{Cell, Table};
 use crate::format::{grouped, several, visible};
-use strandline_model::GroupBy;
+use strandline_model::{At, GroupBy};
 use strandline_protocol::{Answer, Overview, OverviewGroup};
 
 /// Columns after those of the keys, and those of wide tables.
@@ -39,7 +39,7 @@ pub(super) async fn overview(args: &OverviewArgs) -> Result<(), CliError> {
     for gap in line::gaps(&answer.metadata.coverage.gaps, now) {
         eprintln!("warning: {gap}");
     }
-    if args.server.at.as_deref().is_some_and(|at| at != "now") {
+    if args.server.at.is_some_and(|at| at != At::Now) {
         eprintln!("as of {}", line::moment(&answer.metadata));
     }
     if overview.groups.is_empty() {

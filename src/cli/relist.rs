@@ -9,6 +9,7 @@ use super::client::Client;
 use super::error::CliError;
 use super::query::{Add, Parameters, with_query};
 use super::runtime::runtime;
+use strandline_model::Timestamp;
 
 /// How often the server is asked whether it is done.
 const LOOK: Duration = Duration::from_millis(250);
@@ -63,7 +64,7 @@ fn is_watched(watch: &Value) -> bool {
 
 /// Watched kinds that were not compared since.
 fn pending<'a>(report: &'a Value, since: &'a str) -> impl Iterator<Item = &'a Value> {
-    let at = |text: &str| chrono::DateTime::parse_from_rfc3339(text).ok();
+    let at = |text: &str| text.parse::<Timestamp>().ok();
     let done = move |watch: &Value| watch["verified_at"].as_str().and_then(at) >= at(since);
     items(report).filter(|watch| is_watched(watch)).filter(move |watch| !done(watch))
 }

@@ -3,11 +3,10 @@
 use data_encoding::HEXLOWER;
 use serde::Serialize;
 
-use super::args::TokenArgs;
+use super::args::{TIMES, TokenArgs};
 use super::error::{CliError, Exit};
 use crate::http::auth::{TOKEN_PREFIX, TokenHash};
-use strandline_clock::{Clock, SystemClock};
-use strandline_model::{Timestamp, parse_duration};
+use strandline_model::{At, TimeContext};
 
 /// How many random bytes a token holds: too many to guess, so that its plain hash may be in a configuration.
 const RANDOM_BYTES: usize = 32;
@@ -44,7 +43,7 @@ struct Entry<'a> {
 /// Makes a token and prints it, then its entry.
 pub(super) fn run(args: &TokenArgs) -> Result<(), CliError> {
     let token = random().map_err(|error| CliError::new("generating a token", error))?;
-    println!("{token}\n\n{}", entry(args, &token, SystemClock.now())?);
+    println!("{token}\n\n{}", entry(args, &token, &TIMES)?);
     Ok(())
 }
 
@@ -55,26 +54,28 @@ fn random() -> Result<String, getrandom::Error> {
 }
 
 /// Until when a token is good, of what was asked for: whole seconds, as people read it.
-fn expiry(text: &str, now: Timestamp) -> Result<String, CliError> {
-    if let Some(duration) = parse_duration(text) {
-        let seconds = now.plus(duration).as_micros() / 1_000_000;
-        return Ok(Timestamp::from_micros(seconds * 1_000_000).to_string());
-    }
-    match text.parse().or_else(|_| format!("{text}T00:00:00Z").parse::<Timestamp>()) {
-        Ok(time) => Ok(time.to_string()),
-        Err(_) => Err(CliError::new("generating a token", format!("invalid duration or time `{text}`"))
-            .hint("use --expires 90d, --expires 2027-01-31 or --expires 2027-01-31T14:05:00Z")
-            .exit(Exit::Usage)),
-    }
+fn expiry(text: &str, times: &TimeContext) -> Result<String, CliError> {
+    // A duration is one from now on, the only one that has a meaning here.
+    let time = match times.read(text) {
+        Ok(At::Ago(duration)) if !text.contains(['-', ' ']) => Some(times.now.plus(duration)),
+        Ok(At::Time(time)) => Some(time),
+        _ => None,
+    };
+    let time = time.filter(|time| *time > times.now).map(|time| time.to_the_second().to_string());
+    time.ok_or_else(|| {
+        CliError::new("generating a token", format!("`{text}` is no duration and no time in the future"))
+            .hint("use --expires 90d, --expires 2027-01-31 or --expires '2027-01-31 14:05'")
+            .exit(Exit::Usage)
+    })
 }
 
 /// The entry as YAML, under a comment that says what to do with it.
-fn entry(args: &TokenArgs, token: &str, now: Timestamp) -> Result<String, CliError> {
+fn entry(args: &TokenArgs, token: &str, times: &TimeContext) -> Result<String, CliError> {
     let entry = Entry {
         name: &args.name,
         hash: TokenHash::of(token).to_string(),
         user: args.user.as_deref(),
-        expires: args.expires.as_deref().map(|text| expiry(text, now)).transpose()?,
+        expires: args.expires.as_deref().map(|text| expiry(text, times)).transpose()?,
         projects: &args.project,
         groups: &args.group,
         write: args.write,
@@ -98,19 +99,21 @@ mod tests {
     use super::*;
     use crate::config::parse;
     use std::path::Path;
+    use strandline_model::Timestamp;
 
     const NOW: Timestamp = Timestamp::from_micros(1_795_176_000_000_000);
 
     #[test]
     fn a_token_expires_after_a_duration_or_at_a_time() {
-        let of = |text: &str| expiry(text, NOW).map_err(|error| error.exit);
+        let times = TimeContext::utc(NOW);
+        let of = |text: &str| expiry(text, &times).map_err(|error| error.exit);
         assert_eq!(
             of("90d").as_deref(),
             Ok(NOW.plus(std::time::Duration::from_secs(90 * 24 * 3600)).to_string().as_str())
         );
         assert_eq!(of("2027-01-31").as_deref(), Ok("2027-01-31T00:00:00Z"));
         assert_eq!(of("2027-01-31T14:05:00+02:00").as_deref(), Ok("2027-01-31T12:05:00Z"));
-        for text in ["", "soon", "2027-13-01", "90"] {
+        for text in ["", "soon", "2027-13-01", "90", "-1h", "1h ago", "14:05", "yesterday", "0s"] {
             assert_eq!(of(text), Err(Exit::Usage), "{text}");
         }
     }
@@ -132,7 +135,7 @@ mod tests {
         let token = random().expect("random bytes");
         assert!(token.starts_with("sl_") && token.len() == 3 + 2 * RANDOM_BYTES, "{token}");
         assert_ne!(Ok(token.clone()), random(), "each is another");
-        let text = entry(&args(), &token, NOW).expect("an entry");
+        let text = entry(&args(), &token, &TimeContext::utc(NOW)).expect("an entry");
         assert!(!text.contains(&token), "{text}");
         let config = parse(&text, Path::new("c.yaml")).expect("a configuration");
         let [read] = config.access.tokens.as_slice() else { panic!("{text}") };
@@ -145,11 +148,14 @@ mod tests {
     #[test]
     fn an_entry_that_sees_nothing_says_what_is_missing() {
         let blind = TokenArgs { project: vec![], group: vec![], ..args() };
-        let text = entry(&blind, "sl_1", NOW).expect("an entry");
+        let text = entry(&blind, "sl_1", &TimeContext::utc(NOW)).expect("an entry");
         assert!(text.contains("everything: true"), "{text}");
         let error = parse(&text, Path::new("c.yaml")).expect_err("nothing to see").to_string();
         assert!(error.contains("has no access"), "{error}");
         let all = TokenArgs { everything: true, ..blind };
-        assert!(parse(&entry(&all, "sl_1", NOW).expect("an entry"), Path::new("c.yaml")).is_ok());
+        assert!(
+            parse(&entry(&all, "sl_1", &TimeContext::utc(NOW)).expect("an entry"), Path::new("c.yaml"))
+                .is_ok()
+        );
     }
 }

@@ -19,11 +19,9 @@ const IMPORTING: &str = "importing";
 
 /// `strandline export`.
 pub(super) fn export(args: &ExportArgs) -> Result<(), CliError> {
-    // The parser has looked at both already.
-    let moment = |text: &Option<String>| text.as_ref().and_then(|text| text.parse().ok());
     let selection = Selection {
-        since: moment(&args.since),
-        until: moment(&args.until),
+        since: args.since,
+        until: args.until,
         clusters: args.cluster.clone(),
         environments: args.environment.clone(),
     };

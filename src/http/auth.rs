@@ -41,8 +41,11 @@ pub trait Gate {
         Ok(())
     }
 
-    /// The same on behalf of somebody, who gets a share of it where it is shared.
-    fn serving(self, _asker: &Asker) -> Self
+    /// Reads the clock, once for all that a request asks.
+    fn now(&self) -> Timestamp;
+
+    /// The same on behalf of somebody, who gets a share of it where it is shared, and for whom it is this time.
+    fn serving(self, _asker: &Asker, _now: Timestamp) -> Self
     where
         Self: Sized,
     {
@@ -159,6 +162,10 @@ impl Authenticator {
 }
 
 impl Gate for Authenticator {
+    fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
     /// The one place that authenticates.
     ///
     /// Without configured tokens it is somebody on this machine where only that can reach the server. Once there are tokens,

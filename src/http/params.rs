@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::percent::decode;
 use super::problem::{ParameterError, Problem};
-use strandline_model::{At, parse_duration};
+use strandline_model::{At, Timestamp, parse_duration};
 use strandline_protocol::HealthHistory;
 use strandline_query::{HealthFilter, PageRequest};
 use strandline_syntax::{LabelSelector, SelectorError, percent_encode};
@@ -33,6 +33,8 @@ impl Parameter {
 
 /// The moment.
 pub const AT: Parameter = Parameter::one("at");
+/// The zone of times that name none.
+pub const TZ: Parameter = Parameter::one("tz");
 /// Most items in a page.
 pub const LIMIT: Parameter = Parameter::one("limit");
 /// Token of the next page.
@@ -138,6 +140,8 @@ pub const VERBOSE: Parameter = Parameter::one("verbose");
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Query {
     pairs: Vec<(String, String)>,
+    /// The clock's reading that times in it refer to; none of a query that is only written again.
+    now: Option<Timestamp>,
     /// Parameters that were named without a value.
     bare: Vec<String>,
     /// Values that a page leaves out, to say at their fields what is wrong with them.
@@ -197,10 +201,12 @@ impl Query {
         self.one(parameter).is_some() || self.bare.iter().any(|name| name == parameter.name)
     }
 
-    /// The query as text, with some parameters replaced or, by none, left out; with its question mark.
+    /// The query as text, with some parameters replaced or, by none, left out; with its question mark. Times of day stand
+    /// in it as instants, so that it asks for the same tomorrow.
     pub fn with(&self, changes: &[(Parameter, Option<&str>)]) -> String {
+        let settled = times::settled(self);
         let changed = |name: &str| changes.iter().any(|(parameter, _)| parameter.name == name);
-        let kept = self.pairs.iter().filter(|(name, _)| !changed(name));
+        let kept = settled.pairs.iter().filter(|(name, _)| !changed(name));
         let kept = kept.map(|(name, value)| (name.as_str(), value.as_str()));
         let new = changes.iter().filter_map(|(parameter, value)| Some((parameter.name, (*value)?)));
         let mut out = String::new();
@@ -211,12 +217,37 @@ impl Query {
         out
     }
 
+    /// Whether it holds times that are not the same instant whenever and wherever it is asked.
+    pub fn names_times_of_day(&self) -> bool {
+        times::settled(self).pairs != self.pairs
+    }
+
+    /// The same, whose times refer to this reading of the clock.
+    #[must_use]
+    pub fn asked_at(self, now: Timestamp) -> Self {
+        Query { now: Some(now), ..self }
+    }
+
     /// The query without a parameter.
     #[must_use]
     pub fn without(&self, parameter: Parameter) -> Self {
         let mut rest = self.clone();
         rest.pairs.retain(|(name, _)| name != parameter.name);
         rest
+    }
+
+    /// The query with the values of two parameters in each other's place.
+    #[must_use]
+    pub fn swapped(&self, one: Parameter, other: Parameter) -> Self {
+        let mut swapped = self.clone();
+        for (name, _) in &mut swapped.pairs {
+            if name == one.name {
+                *name = other.name.to_owned();
+            } else if name == other.name {
+                *name = one.name.to_owned();
+            }
+        }
+        swapped
     }
 
     /// The query without the parameters that are wrong, of which it keeps what was given.
@@ -248,7 +279,11 @@ impl Query {
 
     /// Begins to read typed values.
     pub fn reader(&self) -> ParameterReader<'_> {
-        ParameterReader { query: self, errors: Vec::new() }
+        let mut reader = ParameterReader { query: self, errors: Vec::new() };
+        if let Err(detail) = times::zone(self) {
+            reader.refuse(TZ, detail);
+        }
+        reader
     }
 }
 
@@ -281,9 +316,7 @@ impl ParameterReader<'_> {
 
     /// A moment, where one is given.
     pub fn moment(&mut self, parameter: Parameter) -> Option<At> {
-        // A `+` before a zone's offset reads as a blank in a query; no moment holds a blank of its own.
-        let parsed = self.query.one(parameter)?.replace(' ', "+").parse();
-        parsed.map_err(|detail| self.refuse(parameter, detail)).ok()
+        times::read(self.query, parameter)?.map_err(|detail| self.refuse(parameter, detail)).ok()
     }
 
     /// Where a span of time begins, where that is said.
@@ -400,6 +433,10 @@ impl ParameterReader<'_> {
         if self.errors.is_empty() { Ok(()) } else { Err(Problem::parameters(self.errors)) }
     }
 }
+
+mod times;
+
+pub use times::TIMES;
 
 #[cfg(test)]
 mod tests;

@@ -276,13 +276,14 @@ async fn carry_out<S: Gate>(
         context.account.enter(&asker)?;
     }
     let arguments = asked.arguments.iter().map(|argument| decode(argument)).collect::<Result<_, _>>()?;
-    let query = Query::parse(&context.query, operation.parameters)?;
+    let now = state.now();
+    let query = Query::parse(&context.query, operation.parameters)?.asked_at(now);
     let body = match context.method {
         Method::PUT | Method::POST => body::read(context, asked.body, operation.body_max).await?,
         _ => Bytes::new(),
     };
     let request = Request { caller, body, ..Request::new(context.clone(), arguments, query) };
-    (operation.handler)(state.serving(&asker), request).await
+    (operation.handler)(state.serving(&asker, now), request).await
 }
 
 /// What OPTIONS is answered with; no site but ours is allowed anything, so there is no more to it.

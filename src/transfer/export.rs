@@ -126,16 +126,27 @@ struct Range {
 
 impl Range {
     fn of(log: &mut LogReader, selection: &Selection, now: Timestamp) -> Result<Self> {
+        let (since, until) = (selection.since, selection.until);
+        let range = Range::between(log, since, until, now)?;
+        match (since, until) {
+            // Whoever names the later time first means the same span.
+            (Some(_), Some(_)) if range.before > range.to => Range::between(log, until, since, now),
+            _ => Ok(range),
+        }
+        .map(|range| Range { before: range.before.min(range.to), ..range })
+    }
+
+    fn between(log: &mut LogReader, since: Option<At>, until: Option<At>, now: Timestamp) -> Result<Self> {
         let head = log.head()?;
         let at = |log: &mut LogReader, time| log.offset_at(time, head);
-        let to = match selection.until.unwrap_or_default() {
+        let to = match until.unwrap_or_default() {
             At::Now => head,
             At::Offset(offset) => offset.min(head),
             At::Time(time) => at(log, time)?,
             At::Ago(ago) => at(log, now.minus(ago))?,
         };
         let just_before = |time: Timestamp| Timestamp::from_micros(time.as_micros().saturating_sub(1));
-        let before = match selection.since {
+        let before = match since {
             None => Offset::ZERO,
             Some(At::Now) => at(log, just_before(now))?,
             Some(At::Offset(offset)) => Offset::new(offset.get().saturating_sub(1)),
@@ -144,7 +155,7 @@ impl Range {
         };
         // Of pruned changes only the last state is left; a smaller selection gets all of it.
         let compacted = log.compacted()?.offset;
-        let before = if before < compacted { Offset::ZERO } else { before.min(to) };
+        let before = if before < compacted { Offset::ZERO } else { before };
         let ends_at = if to < head { log.observed_at(to)? } else { None };
         let whole = log.floors()?.iter().map(|floor| floor.offset).max().unwrap_or_default().max(compacted);
         Ok(Range { before, to, ends_at, whole })

@@ -6,15 +6,12 @@ use http::header::{HeaderValue, LOCATION};
 
 use super::render::HTML;
 use crate::app::AppState;
-use crate::http::params::{AT, FROM, Parameter, SINCE, TO};
+use crate::http::params::{Parameter, TIMES};
 use crate::http::problem::{ParameterError, Problem, ProblemCode};
 use crate::http::request::Request;
 use crate::http::respond::{Response, uncached};
 use strandline_model::{At, Timestamp};
 use strandline_protocol::Snapshot;
-
-/// Parameters that hold a moment.
-const MOMENTS: [Parameter; 4] = [AT, FROM, TO, SINCE];
 
 /// Answers with a page.
 pub(super) async fn answer<A>(
@@ -42,20 +39,21 @@ where
     Err(problem)
 }
 
-/// The same query with every "so long ago" as the time that this is now; none where there is no such moment in it.
+/// The same query with every time of day and every "so long ago" as the instant that this is now; none where there is no
+/// such time in it.
 fn absolute(request: &Request, now: Timestamp) -> Option<String> {
     let time = |parameter: Parameter| match request.query.reader().moment(parameter) {
         Some(At::Ago(ago)) => {
             // Nobody who counts back from now means a part of a second.
             let text = now.minus(ago).to_the_second().to_string();
             // What lies before all times that can be written is left to the page.
-            matches!(text.parse(), Ok(At::Time(_))).then_some((parameter, text))
+            text.parse::<Timestamp>().is_ok().then_some((parameter, text))
         }
         _ => None,
     };
-    let times: Vec<_> = MOMENTS.into_iter().filter_map(time).collect();
+    let times: Vec<_> = TIMES.into_iter().filter_map(time).collect();
     let changes: Vec<_> = times.iter().map(|(parameter, text)| (*parameter, Some(text.as_str()))).collect();
-    (!changes.is_empty()).then(|| request.query.with(&changes))
+    (!changes.is_empty() || request.query.names_times_of_day()).then(|| request.query.with(&changes))
 }
 
 /// Leads to another query of the same path.
@@ -74,7 +72,7 @@ fn suspects(problem: &Problem, request: &Request) -> Vec<Vec<ParameterError>> {
         ProblemCode::FutureMoment | ProblemCode::Compacted => {
             let named = (!problem.errors.is_empty()).then(|| problem.errors.clone());
             let detail = problem.errors.first().map_or(&problem.detail, |error| &error.detail);
-            let given = MOMENTS.into_iter().filter(|moment| request.query.one(*moment).is_some());
+            let given = TIMES.into_iter().filter(|moment| request.query.one(*moment).is_some());
             let wrong =
                 |moment: Parameter| ParameterError { parameter: moment.name.into(), detail: detail.clone() };
             let each: Vec<_> = given.map(|moment| vec![wrong(moment)]).collect();

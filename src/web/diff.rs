@@ -9,6 +9,7 @@ use super::shell::{Badge, Field, Shell};
 use super::tree::resource_href;
 use crate::app::AppState;
 use crate::app::diffs::{EnvironmentQuestion, of_one};
+use crate::app::span::in_order;
 use crate::format::{children_below, clock_time, counted, names, number_of, printed, title, visible};
 use crate::http::auth;
 use crate::http::params::{AT, CHILDREN, CLUSTER, CONTINUE, FROM, IGNORE, INCLUDE, MAP, Parameter, WITH};
@@ -84,6 +85,7 @@ struct DiffPage {
 
 /// The page of an environment.
 pub(super) async fn of_environment(state: AppState, request: Request) -> Result<Response, Problem> {
+    let request = in_order(&state, request).await;
     let mut read = request.query.reader();
     let (id, page) = (EnvironmentId::new(request.argument(0)), read.page());
     let (at, question) = EnvironmentQuestion::read(&mut read, &state, id, page);
@@ -94,6 +96,7 @@ pub(super) async fn of_environment(state: AppState, request: Request) -> Result<
 
 /// The page of a resource.
 pub(super) async fn of_resource(state: AppState, request: Request) -> Result<Response, Problem> {
+    let request = in_order(&state, request).await;
     let mut read = request.query.reader();
     let resource = ResourceRef::new(&Uid::new(request.argument(0)), request.query.one(CLUSTER));
     let (to, question) = of_one(&mut read, &state, resource);
@@ -146,7 +149,7 @@ fn page(
         shell: Shell::new(&heading, request, snapshot, now),
         heading,
         of,
-        from: Field::new(request, FROM, "From", "24h, 1234, 2026-11-20T14:05Z"),
+        from: Field::new(request, FROM, "From", "24h, yesterday 14:05, 1234"),
         to: Field::new(request, AT, "To", "now"),
         with: None,
         kept: kept(request),

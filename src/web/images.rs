@@ -8,6 +8,7 @@ use super::render::html;
 use super::shell::{Field, Shell, Time, reference};
 use crate::app::AppState;
 use crate::app::images::filter;
+use crate::app::span::in_order;
 use crate::format::{grouped, several, visible, workload_names};
 use crate::http::auth;
 use crate::http::params::{AT, CONTINUE, ENVIRONMENT, FROM, IMAGE};
@@ -67,6 +68,7 @@ struct ImagesPage {
 
 /// The page.
 pub(super) async fn page(state: AppState, request: Request) -> Result<Response, Problem> {
+    let request = in_order(&state, request).await;
     let mut read = request.query.reader();
     let (at, filter) = (read.at(), filter(&mut read));
     let page = PageRequest { after: read.text(CONTINUE), ..PageRequest::default() };

@@ -33,7 +33,8 @@ use crate::app::AppState;
 use crate::http::context::Context;
 use crate::http::params::{
     AGENT, AT, CHILDREN, CLUSTER, CLUSTERS, COLLAPSE, CONTINUE, ENVIRONMENT, FROM, GROUP, GROUP_BY, HEALTH,
-    IGNORE, IMAGE, INCLUDE, LABELS, MAP, NAME, PROJECT, Query, REGION, STATE, TIER, TO, UNDER, VIEW, WITH,
+    IGNORE, IMAGE, INCLUDE, LABELS, MAP, NAME, PROJECT, Query, REGION, STATE, TIER, TO, TZ, UNDER, VIEW,
+    WITH,
 };
 use crate::http::problem::Problem;
 use crate::http::respond::{self, Response};
@@ -47,26 +48,26 @@ use shell::Shell;
 /// Every page.
 pub const ROUTES: &[Route<AppState>] = &[
     Route::at("/").get(
-        &[AT, TIER, REGION, PROJECT, GROUP, CLUSTERS, AGENT, STATE, NAME, HEALTH, LABELS, GROUP_BY, VIEW],
+        &[AT, TZ, TIER, REGION, PROJECT, GROUP, CLUSTERS, AGENT, STATE, NAME, HEALTH, LABELS, GROUP_BY, VIEW],
         |state, request| Box::pin(answer(state, request, overview::page)),
     ),
-    Route::at("/coverage").get(&[AT], |state, request| Box::pin(answer(state, request, coverage::page))),
+    Route::at("/coverage").get(&[AT, TZ], |state, request| Box::pin(answer(state, request, coverage::page))),
     Route::at("/images")
-        .get(&[IMAGE, ENVIRONMENT, TIER, REGION, FROM, TO, AT, CONTINUE], |state, request| {
+        .get(&[IMAGE, ENVIRONMENT, TIER, REGION, FROM, TO, AT, TZ, CONTINUE], |state, request| {
             Box::pin(answer(state, request, images::page))
         }),
-    Route::at("/environments/{id}").get(&[AT, UNDER, CLUSTER, COLLAPSE], |state, request| {
+    Route::at("/environments/{id}").get(&[AT, TZ, UNDER, CLUSTER, COLLAPSE], |state, request| {
         Box::pin(answer(state, request, environment::page))
     }),
     Route::at("/environments/{id}/diff")
-        .get(&[FROM, AT, WITH, MAP, CHILDREN, INCLUDE, IGNORE, CONTINUE], |state, request| {
+        .get(&[FROM, AT, TZ, WITH, MAP, CHILDREN, INCLUDE, IGNORE, CONTINUE], |state, request| {
             Box::pin(answer(state, request, diff::of_environment))
         }),
-    Route::at("/resources/{uid}/diff").get(&[FROM, AT, CLUSTER, INCLUDE, IGNORE], |state, request| {
+    Route::at("/resources/{uid}/diff").get(&[FROM, AT, TZ, CLUSTER, INCLUDE, IGNORE], |state, request| {
         Box::pin(answer(state, request, diff::of_resource))
     }),
     Route::at("/resources/{uid}")
-        .get(&[AT, CLUSTER], |state, request| Box::pin(answer(state, request, resource::page))),
+        .get(&[AT, TZ, CLUSTER], |state, request| Box::pin(answer(state, request, resource::page))),
     Route::at("/help/{page}").open().get(&[], |_, request| Box::pin(help::page(request))),
     Route::at("/assets/{name}").open().get(&[VERSION], |_, request| Box::pin(assets::asset(request))),
 ];

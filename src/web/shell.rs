@@ -108,8 +108,8 @@ impl Field {
 
 /// The field for the moment of a page.
 fn moment_field(request: &Request) -> Field {
-    let field = Field::new(request, AT, "Time", "now, 2h, 1234, 2026-11-20T14:05Z").wide().help(
-        "A time such as 2026-11-20T14:05:00Z, a duration ago such as 2h or 1d12h, or an offset such as 1234. Empty for now.",
+    let field = Field::new(request, AT, "Time", "now, 14:05, yesterday 14:05, 2h, 1234").wide().help(
+        "A time in UTC such as 14:05 or 2026-11-20 14:05, a duration ago such as 2h or 1d12h, or an offset such as 1234. Empty for now.",
     );
     Field { value: if field.value == "now" { String::new() } else { field.value }, ..field }
 }

@@ -185,7 +185,9 @@ async fn every_route_answers_from_a_log_of_an_earlier_program_as_that_did() -> R
     let routes = routes(&contract);
     let (mut lines, mut unread) = (String::new(), BTreeSet::new());
     for route in &routes {
-        unread.extend(route.parameters.iter().map(|parameter| (route.path.clone(), parameter.clone())));
+        // A zone changes what a text means as a time, and what a time is answered with is asked already.
+        let parameters = route.parameters.iter().filter(|parameter| *parameter != "tz");
+        unread.extend(parameters.map(|parameter| (route.path.clone(), parameter.clone())));
     }
     for (number, offset) in offsets().enumerate() {
         let moment = Moment::find(&kept, offset, number).await?;

@@ -56,6 +56,16 @@ pub enum Exact {
     Unknown,
 }
 
+/// What a clock showed when it was read, for all that is to agree on it.
+#[derive(Clone, Copy, Debug)]
+pub struct ClockReading(pub Timestamp);
+
+impl Clock for ClockReading {
+    fn now(&self) -> Timestamp {
+        self.0
+    }
+}
+
 /// The machine's clock, for who has nothing to record.
 pub fn system() -> std::sync::Arc<dyn Clock> {
     std::sync::Arc::new(SystemClock)

@@ -4,6 +4,7 @@
 //! types, where a feature asks for it. Every other part speaks in these types, and the words are those of the product:
 //! change, offset, resource key, environment, health.
 
+mod at;
 mod catalog;
 mod change;
 mod clock_mark;
@@ -27,7 +28,9 @@ mod stored;
 mod time;
 #[cfg(not(feature = "rusqlite"))]
 mod without_columns;
+mod zone;
 
+pub use at::{At, TimeContext};
 pub use catalog::{
     AgentSpec, CatalogFact, CatalogKind, ClusterSpec, Labels, NamespaceGrant, ProjectSpec, label_pairs,
 };
@@ -50,4 +53,5 @@ pub use kind_pattern::KindPattern;
 pub use overview::{EnvironmentFilter, GroupBy, GroupPath, SavedView};
 pub use source::Source;
 pub use stored::Stored;
-pub use time::{At, Timestamp, parse_duration};
+pub use time::{Timestamp, parse_duration};
+pub use zone::Zone;

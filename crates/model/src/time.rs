@@ -1,4 +1,4 @@
-//! Moments: how they are kept, written and asked for.
+//! Instants and durations: how they are kept and written.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,8 +6,6 @@ use std::time::Duration;
 
 use chrono::{DateTime, SecondsFormat, Utc};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
-
-use crate::ids::Offset;
 
 /// A moment in microseconds since 1970-01-01T00:00:00Z; as text it is RFC 3339 in UTC.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -61,7 +59,7 @@ impl fmt::Display for Timestamp {
 impl FromStr for Timestamp {
     type Err = String;
 
-    /// Reads RFC 3339; a time to the minute and without seconds is accepted too, as people type it.
+    /// Reads RFC 3339, also to the minute: what programs write. What people type is read by [`TimeContext`](crate::TimeContext).
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let with_seconds = || {
             let (minute, zone) = text.split_at_checked(16)?;
@@ -88,45 +86,6 @@ impl<'de> Deserialize<'de> for Timestamp {
     }
 }
 
-/// The moment a reader asks for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub enum At {
-    /// As it is.
-    #[default]
-    Now,
-    /// As it was after this change.
-    Offset(Offset),
-    /// As it was at this time.
-    Time(Timestamp),
-    /// As it was this long ago.
-    Ago(Duration),
-}
-
-impl FromStr for At {
-    type Err = String;
-
-    /// Reads `now`, an offset (`1234`), a duration ago (`2h`, `1h30m`) or an RFC 3339 time.
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let problem = || {
-            format!(
-                "invalid time `{text}`; use a time (2026-11-20T14:05:00Z), a duration ago (5m, 2h, 1d12h) or an offset (1234)"
-            )
-        };
-        match text {
-            "now" => Ok(At::Now),
-            _ if !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit()) => {
-                let number: u64 = text.parse().map_err(|_| problem())?;
-                i64::try_from(number).map_err(|_| problem())?;
-                Ok(At::Offset(Offset::new(number)))
-            }
-            _ => match parse_duration(text) {
-                Some(duration) => Ok(At::Ago(duration)),
-                None => text.parse().map(At::Time).map_err(|_| problem()),
-            },
-        }
-    }
-}
-
 /// Reads durations as kubectl and Prometheus write them: `90s`, `15m`, `1h30m`, `2d`, `1w`; none where the text is none.
 pub fn parse_duration(text: &str) -> Option<Duration> {
     let mut rest = text;
@@ -147,38 +106,6 @@ pub fn parse_duration(text: &str) -> Option<Duration> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn moments_are_read_as_people_write_them() {
-        let seconds = |n| Ok(At::Ago(Duration::from_secs(n)));
-        let cases = [
-            ("now", Ok(At::Now)),
-            ("1234", Ok(At::Offset(Offset::new(1234)))),
-            ("5m", seconds(300)),
-            ("1h30m", seconds(5400)),
-            ("2d", seconds(172_800)),
-            ("250ms", Ok(At::Ago(Duration::from_millis(250)))),
-            ("1970-01-01T00:00:01Z", Ok(At::Time(Timestamp(1_000_000)))),
-            ("1970-01-01T01:00+01:00", Ok(At::Time(Timestamp(0)))),
-        ];
-        for (text, expected) in cases {
-            assert_eq!(text.parse::<At>(), expected, "{text}");
-        }
-        let nonsense = [
-            "",
-            "m",
-            "5 m",
-            "-5m",
-            "5y",
-            "yesterday",
-            "99999999999999999999",
-            "99999999999999999999d",
-            "2026-13-01T00:00:00Z",
-        ];
-        for text in nonsense {
-            assert!(text.parse::<At>().is_err(), "{text}");
-        }
-    }
 
     #[test]
     fn a_timestamp_survives_its_text() {

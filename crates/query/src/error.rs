@@ -30,6 +30,11 @@ fn told(gone: Option<&Gone>) -> String {
     format!("; it existed{until}: use at={last_offset} for its last state")
 }
 
+/// How to write Unix seconds, where an offset is as large as those are.
+fn unix(offset: Offset) -> String {
+    if offset.get() < 1_000_000_000 { String::new() } else { format!("; write Unix seconds as @{offset}") }
+}
+
 /// An answer, or why there is none.
 pub type Result<T> = std::result::Result<T, QueryError>;
 
@@ -87,7 +92,7 @@ pub enum QueryError {
         projects: Vec<String>,
     },
     /// The moment lies after the newest change.
-    #[error("offset {asked} is in the future; the newest is {newest}")]
+    #[error("offset {asked} is in the future; the newest is {newest}{}", unix(*asked))]
     FutureOffset {
         /// What was asked for.
         asked: Offset,

@@ -16,7 +16,7 @@ use crate::scope::Scope;
 use crate::words;
 use strandline_clock::Clock;
 use strandline_log::LogReader;
-use strandline_model::{At, Offset};
+use strandline_model::{At, Offset, Timestamp};
 use strandline_sqlite::{Asker, Crowd, Pool};
 use strandline_view::ViewStatus;
 
@@ -84,6 +84,11 @@ impl Queries {
         Queries { asker: Arc::clone(asker), ..self }
     }
 
+    /// The same, for which it is the time of this clock.
+    pub fn with_clock(self, clock: &Arc<dyn Clock>) -> Self {
+        Queries { clock: Arc::clone(clock), ..self }
+    }
+
     /// How many questions are read, and how many wait for a reader.
     pub fn crowd(&self) -> Crowd {
         self.pool.crowd()
@@ -135,6 +140,39 @@ impl Queries {
             question.answer(context).map_err(|error| placed(error).dated(log).or_lost(log))
         })
         .await
+    }
+
+    /// Whether one time is later than another, durations being counted back from a third one. An offset is compared by
+    /// what the log holds there; none is later than what there is.
+    ///
+    /// # Errors
+    /// When one of them cannot be asked for.
+    pub async fn is_later(&self, one: At, other: At, reference: At) -> Result<bool> {
+        let now = self.clock.now();
+        let reference = match reference {
+            At::Time(time) => time,
+            At::Ago(duration) => now.minus(duration),
+            At::Now | At::Offset(_) => now,
+        };
+        let time = |at: At| match at {
+            At::Now => Ok(reference),
+            At::Time(time) => Ok(time),
+            At::Ago(duration) => Ok(reference.minus(duration)),
+            At::Offset(offset) => Err(offset),
+        };
+        match (time(one), time(other)) {
+            (Ok(one), Ok(other)) => Ok(one > other && one <= now),
+            (one, other) => {
+                let at = |resolved: std::result::Result<Timestamp, Offset>| {
+                    resolved.map_or_else(At::Offset, At::Time)
+                };
+                let (one, other) = (at(one), at(other));
+                let offset = move |view: &Connection, log: &mut LogReader, at| {
+                    Moment::find(view, log, now, at, None).map(|moment| moment.offset)
+                };
+                self.read(move |view, log| Ok(offset(view, log, one)? > offset(view, log, other)?)).await
+            }
+        }
     }
 
     /// Reads on a thread of the pool, from the view in one unchanging state.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use tokio::sync::{Mutex, MutexGuard};
 
 use crate::http::problem::{ParameterError, Problem};
-use strandline_model::At;
+use strandline_model::{At, TimeContext, Timestamp};
 use strandline_query::{Queries, Scope};
 
 /// What resolvers of one request work with.
@@ -13,6 +13,7 @@ pub(super) struct Asker {
     /// What the caller may see.
     pub(super) scope: Scope,
     queries: Queries,
+    times: TimeContext,
     /// Questions held at each moment that was asked for, by its text.
     held: Mutex<BTreeMap<String, Queries>>,
     turn: Mutex<()>,
@@ -21,8 +22,9 @@ pub(super) struct Asker {
 impl juniper::Context for Asker {}
 
 impl Asker {
-    pub(super) fn new(queries: Queries, scope: Scope) -> Self {
-        Asker { scope, queries, held: Mutex::default(), turn: Mutex::default() }
+    /// For a request at a time.
+    pub(super) fn new(queries: Queries, scope: Scope, now: Timestamp) -> Self {
+        Asker { scope, queries, times: TimeContext::utc(now), held: Mutex::default(), turn: Mutex::default() }
     }
 
     /// Waits for the questions of this request before: resolvers run side by side, and all at once would keep those of
@@ -34,7 +36,7 @@ impl Asker {
     /// Questions that are all held at a moment, which is the same however often a request names it.
     pub(super) async fn at(&self, at: Option<&str>) -> Result<Queries, Problem> {
         let text = at.unwrap_or("now");
-        let moment = text.parse().map_err(|detail| invalid("at", detail))?;
+        let moment = self.times.read(text).map_err(|detail| invalid("at", detail))?;
         let mut held = self.held.lock().await;
         // What "now" is, is settled first: durations are counted back from it.
         let now = match held.get("now") {

@@ -36,7 +36,7 @@ pub(super) const BODY_BYTES_MAX: usize = 64 * 1024;
 /// Answers a query; its errors are in `errors`; only a body that is no request is a problem.
 pub(super) async fn ask(state: AppState, request: Request) -> Result<Response, Problem> {
     let asked: GraphqlRequest = request.json()?;
-    let asker = Asker::new(state.queries, auth::scope(&request)?);
+    let asker = Asker::new(state.queries, auth::scope(&request)?, state.clock.now());
     let response = execute(&asked, &asker).await;
     respond::uncached_json(StatusCode::OK, &response)
 }

@@ -38,8 +38,8 @@ impl Query {
         #[graphql(context)] asker: &Asker,
         #[graphql(description = "Full path, such as `group/project`.")] full_path: ID,
         #[graphql(
-            description = "The time of the whole query: a time (RFC 3339), a duration ago (`2h`) or an offset; \
-                           default: now."
+            description = "The time of the whole query: a time (`14:05`, in UTC, or RFC 3339), a duration ago (`2h`) \
+                           or an offset; default: now."
         )]
         at: Option<String>,
     ) -> Result<Option<Project>, Problem> {

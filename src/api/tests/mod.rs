@@ -88,6 +88,10 @@ impl Gate for () {
     fn caller(&self, _: &Context) -> Result<Arc<Caller>, Problem> {
         Ok(Arc::new(Caller::local()))
     }
+
+    fn now(&self) -> Timestamp {
+        Timestamp::default()
+    }
 }
 
 /// A state whose queries find an empty log and view.

@@ -4,8 +4,8 @@ use clap::{Args, ValueEnum};
 
 use super::output::{ColorChoice, ServerArgs};
 use super::subject::{PlaceArgs, Subject};
-use super::values::{environment, moment, number};
-use strandline_model::EnvironmentId;
+use super::values::{environment, number, time};
+use strandline_model::{At, EnvironmentId};
 use strandline_object_diff::{Class, NamePair, PathRule};
 
 /// Arguments of `diff`.
@@ -25,11 +25,11 @@ pub struct DiffArgs {
     #[command(flatten)]
     pub place: PlaceArgs,
     /// Earlier time; default: a day before the later one, or for a resource its previous version
-    #[arg(long, value_name = "TIME", value_parser = moment)]
-    pub from: Option<String>,
+    #[arg(long, value_name = "TIME", value_parser = time, allow_hyphen_values = true)]
+    pub from: Option<At>,
     /// Later time; default: now
-    #[arg(long, value_name = "TIME", value_parser = moment, conflicts_with = "at")]
-    pub to: Option<String>,
+    #[arg(long, value_name = "TIME", value_parser = time, allow_hyphen_values = true, conflicts_with = "at")]
+    pub to: Option<At>,
     /// Corresponding name parts, such as production:staging; default: the parts in which the environments' names differ
     #[arg(long, value_name = "HERE:THERE", value_delimiter = ',', requires = "with")]
     pub map: Vec<NamePair>,

@@ -6,8 +6,8 @@ use clap::{ArgGroup, Args, ValueEnum};
 
 use super::output::{ColorChoice, ListArgs, OutputArgs, OutputFormat, ServerArgs};
 use super::subject::{PlaceArgs, Subject};
-use super::values::{environment, moment, number};
-use strandline_model::EnvironmentId;
+use super::values::{environment, number, time};
+use strandline_model::{At, EnvironmentId};
 use strandline_protocol::HealthHistory;
 
 /// Arguments of commands that read objects from files.
@@ -55,8 +55,8 @@ pub struct HealthArgs {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["environment", "resource"])]
     pub argocd_cm: Option<PathBuf>,
     /// Start: a duration before --at (6h, 7d), a time or an offset; default: 1d
-    #[arg(long, value_name = "TIME", value_parser = moment)]
-    pub since: Option<String>,
+    #[arg(long, value_name = "TIME", value_parser = time, allow_hyphen_values = true)]
+    pub since: Option<At>,
     /// Limit the number of intervals, newest first; default: 100
     #[arg(long, value_parser = number(1..=HealthHistory::LIMIT as u64))]
     pub limit: Option<u64>,

@@ -3,7 +3,8 @@
 use clap::{Args, ValueEnum};
 
 use super::address::AddressArgs;
-use super::values::{moment, number};
+use super::values::{number, time};
+use strandline_model::At;
 
 /// How to list.
 #[derive(Clone, Debug, Args)]
@@ -25,9 +26,9 @@ pub struct ServerArgs {
     /// Which server.
     #[command(flatten)]
     pub address: AddressArgs,
-    /// Show the state at a past time (2026-11-20T14:05:00Z), a duration ago (2h, 1d12h) or an offset (1234)
-    #[arg(long, value_name = "TIME", value_parser = moment)]
-    pub at: Option<String>,
+    /// Show the state at a time (14:05, yesterday 14:05, 2026-11-20 14:05), a duration ago (2h) or an offset (1234)
+    #[arg(long, value_name = "TIME", value_parser = time, allow_hyphen_values = true)]
+    pub at: Option<At>,
     /// The argument that gave the time, where that is another one.
     #[arg(skip)]
     pub at_argument: Option<&'static str>,

@@ -6,8 +6,8 @@ use std::str::FromStr;
 use clap::Args;
 
 use super::output::ListArgs;
-use super::values::{environment, moment};
-use strandline_model::{EnvironmentId, KindName, Tier, Uid};
+use super::values::{environment, time};
+use strandline_model::{At, EnvironmentId, KindName, Tier, Uid};
 use strandline_query::Presence;
 
 /// A resource as people name it.
@@ -75,11 +75,11 @@ pub struct ImagesArgs {
     #[arg(long, value_delimiter = ',')]
     pub region: Vec<String>,
     /// Include images used at any time since: a duration before --at (7d), a time or an offset
-    #[arg(long, value_name = "TIME", value_parser = moment)]
-    pub since: Option<String>,
+    #[arg(long, value_name = "TIME", value_parser = time, allow_hyphen_values = true)]
+    pub since: Option<At>,
     /// End of that period; default: --at
-    #[arg(long, value_name = "TIME", value_parser = moment)]
-    pub until: Option<String>,
+    #[arg(long, value_name = "TIME", value_parser = time, allow_hyphen_values = true)]
+    pub until: Option<At>,
     /// How to list.
     #[command(flatten)]
     pub list: ListArgs,

@@ -4,8 +4,8 @@ use clap::{ArgGroup, Args};
 
 use super::output::{OutputArgs, ServerArgs};
 use super::subject::{PlaceArgs, Subject};
-use super::values::{environment, moment, number};
-use strandline_model::{EnvironmentId, Health, Lane, parse_duration};
+use super::values::{environment, number, time};
+use strandline_model::{At, EnvironmentId, Health, Lane, parse_duration};
 use strandline_query::{PageRequest, TimelineOrder};
 
 /// Arguments of `timeline`.
@@ -25,8 +25,8 @@ pub struct TimelineArgs {
     #[arg(long, conflicts_with = "environment")]
     pub below: bool,
     /// Start: a duration before --at (6h, 365d), a time or an offset; default: 1d
-    #[arg(long, value_name = "TIME", value_parser = moment)]
-    pub since: Option<String>,
+    #[arg(long, value_name = "TIME", value_parser = time, allow_hyphen_values = true)]
+    pub since: Option<At>,
     /// Only entries of these lanes: changes, events, deployments, health, gaps
     #[arg(long, value_delimiter = ',')]
     pub lane: Vec<Lane>,

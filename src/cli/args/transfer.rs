@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use super::doctor::ReportFormat;
-use super::values::{environment, moment};
-use strandline_model::{EnvironmentId, Timestamp};
+use super::values::{environment, instant, time};
+use strandline_model::{At, EnvironmentId, Timestamp};
 
 /// Arguments of `export`.
 #[derive(Clone, Debug, Args)]
@@ -17,12 +17,12 @@ pub struct ExportArgs {
     /// Output file, such as FILE.ndjson.zst; must not exist. Default: standard output
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Start: a time (2026-11-20T14:05:00Z), a duration ago (7d) or an offset (1234)
-    #[arg(long, value_name = "TIME", value_parser = moment)]
-    pub since: Option<String>,
+    /// Start: a time (14:05, 2026-11-20 14:05), a duration ago (7d) or an offset (1234)
+    #[arg(long, value_name = "TIME", value_parser = time, allow_hyphen_values = true)]
+    pub since: Option<At>,
     /// End: a time, a duration ago or an offset; default: now
-    #[arg(long, value_name = "TIME", value_parser = moment)]
-    pub until: Option<String>,
+    #[arg(long, value_name = "TIME", value_parser = time, allow_hyphen_values = true)]
+    pub until: Option<At>,
     /// Only changes of these clusters, and the catalog
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub cluster: Vec<String>,
@@ -50,7 +50,7 @@ pub struct ImportArgs {
     #[arg(long, value_name = "NAME")]
     pub cluster: Option<String>,
     /// Time of the dump; default: read from the file name
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", value_parser = instant, allow_hyphen_values = true)]
     pub at: Option<Timestamp>,
     /// Each dump is complete for its kinds and namespaces: record missing objects as deleted
     #[arg(long)]

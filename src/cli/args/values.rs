@@ -2,11 +2,29 @@
 
 use std::net::SocketAddr;
 use std::ops::RangeInclusive;
+use std::sync::LazyLock;
 
-use strandline_model::{At, EnvironmentId, Uid};
+use jiff::tz::TimeZone;
+use strandline_clock::{Clock, SystemClock};
+use strandline_model::{At, EnvironmentId, TimeContext, Timestamp, Uid, Zone};
 
-pub(super) fn moment(text: &str) -> Result<String, String> {
-    text.parse::<At>().map(|_| text.to_owned())
+/// Times are those of who types: in the zone of `TZ` or of this machine, and all of one command by one reading of the clock.
+pub(in crate::cli) static TIMES: LazyLock<TimeContext> =
+    LazyLock::new(|| TimeContext { now: SystemClock.now(), zone: Zone::from(TimeZone::system()) });
+
+/// Reads a time; one of day is an instant from here on.
+pub(super) fn time(text: &str) -> Result<At, String> {
+    TIMES.read(text)
+}
+
+/// Reads a time at which something was.
+pub(super) fn instant(text: &str) -> Result<Timestamp, String> {
+    match TIMES.read(text)? {
+        At::Now => Ok(TIMES.now),
+        At::Time(time) => Ok(time),
+        At::Ago(duration) => Ok(TIMES.now.minus(duration)),
+        At::Offset(_) => Err(format!("an offset such as `{text}` is no time; use @{text} for Unix seconds")),
+    }
 }
 
 /// The id of an environment, also as `-o name` prints it: an id has no slash.

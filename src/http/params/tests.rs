@@ -1,10 +1,10 @@
 use super::*;
-use strandline_model::{Health, Offset, Tier};
+use strandline_model::{Health, Offset, Tier, Timestamp};
 
 const TIER: Parameter = Parameter::many("tier");
 const HEALTH: Parameter = Parameter::many("health");
 const BODIES: Parameter = Parameter::one("bodies");
-const KNOWN: &[Parameter] = &[AT, LIMIT, CONTINUE, TIER, HEALTH, BODIES];
+const KNOWN: &[Parameter] = &[AT, TZ, LIMIT, CONTINUE, TIER, HEALTH, BODIES];
 
 fn wrong(raw: &str) -> Vec<String> {
     let read = |query: Query| {
@@ -44,6 +44,32 @@ fn moments_survive_forms_and_zones() {
     }
 }
 
+/// The reading of the clock that every time of a request refers to.
+const NOW: Timestamp = Timestamp::from_micros(1_795_185_000_000_000);
+
+#[test]
+fn times_of_day_are_those_of_the_zone_that_is_asked_for() {
+    for (raw, expected, link) in [
+        ("at=14:05", "2026-11-20T14:05:00Z", "?at=2026-11-20T14%3A05%3A00Z"),
+        ("at=14:05&tz=Europe/Berlin", "2026-11-20T13:05:00Z", "?at=2026-11-20T13%3A05%3A00Z"),
+        ("at=yesterday+14:05&tz=%2B02:00", "2026-11-19T12:05:00Z", "?at=2026-11-19T12%3A05%3A00Z"),
+        ("at=yesterday%2014:05+01:00", "2026-11-19T13:05:00Z", "?at=2026-11-19T13%3A05%3A00Z"),
+        ("at=14:05+Europe/Berlin&tz=UTC", "2026-11-20T13:05:00Z", "?at=2026-11-20T13%3A05%3A00Z"),
+        ("at=2026-11-20T14:05:00Z&tz=Asia/Tokyo", "2026-11-20T14:05:00Z", "?at=2026-11-20T14%3A05%3A00Z"),
+    ] {
+        let query = Query::parse(raw, KNOWN).unwrap_or_default().asked_at(NOW);
+        let time = expected.parse().expect("a time");
+        assert_eq!(query.reader().at(), At::Time(time), "{raw}");
+        assert_eq!(query.with(&[]), link, "a link means the same tomorrow");
+    }
+    let query = Query::parse("at=2h&tz=Asia/Tokyo&limit=5", KNOWN).unwrap_or_default().asked_at(NOW);
+    assert_eq!(query.with(&[]), "?at=2h&limit=5");
+    assert_eq!(
+        wrong("tz=Mars&at=14:05"),
+        ["tz: unknown time zone `Mars`; use a name such as Europe/Berlin, UTC, or an offset such as +02:00"]
+    );
+}
+
 #[test]
 fn what_is_wrong_is_said_with_what_would_be_right() {
     let cases = [
@@ -54,7 +80,7 @@ fn what_is_wrong_is_said_with_what_would_be_right() {
         ("limit=NaN", "limit: invalid number `NaN`; use a whole number from 1 to 500"),
         ("at=1&at=2", "at: must not be repeated"),
         ("bodies=yes", "bodies: invalid boolean `yes`; use `true` or `false`"),
-        ("x=1", "x: is unknown; use one of at, limit, continue, tier, health, bodies"),
+        ("x=1", "x: is unknown; use one of at, tz, limit, continue, tier, health, bodies"),
         (
             "tier=prod",
             "tier: invalid tier `prod`; use one of production, staging, testing, development, other",

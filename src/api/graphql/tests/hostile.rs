@@ -110,7 +110,7 @@ fn introspection_that_goes_round_is_refused() {
 #[test]
 fn tools_learn_the_schema_and_its_lists_are_as_long_as_the_cost_takes_them_for() {
     let schema = &crate::api::graphql::schema::SCHEMA;
-    let asker = Asker::new(Recorded::new().queries, Scope::everything());
+    let asker = Asker::new(Recorded::new().queries, Scope::everything(), Timestamp::default());
     let (told, errors) = introspect(schema, &asker, IntrospectionFormat::All).unwrap();
     assert!(errors.is_empty());
     let told = json!(told);

@@ -15,7 +15,7 @@ use super::asker::Asker;
 use super::execute::{GraphqlRequest, execute};
 use crate::catalog::{Authority, CatalogWriter};
 use strandline_clock::testing::ManualClock;
-use strandline_model::{AgentId, DeploymentId, Offset};
+use strandline_model::{AgentId, DeploymentId, Offset, Timestamp};
 use strandline_query::testing::{block_on, queries, record};
 use strandline_query::{ListDeployments, Queries, Scope};
 use strandline_view::Projector;
@@ -141,7 +141,7 @@ impl Recorded {
     /// What a request is answered with.
     fn request(&self, scope: &Scope, request: Value) -> Value {
         let asked: GraphqlRequest = input(request);
-        let asker = Asker::new(self.queries.clone(), scope.clone());
+        let asker = Asker::new(self.queries.clone(), scope.clone(), Timestamp::default());
         block_on(async { json!(execute(&asked, &asker).await) })
     }
 

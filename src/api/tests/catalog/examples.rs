@@ -3,7 +3,7 @@
 use super::*;
 use crate::api::routes::ROUTES;
 use crate::api::tests::schema::resolve;
-use strandline_model::{EnvironmentFilter, SavedView, Tier};
+use strandline_model::{EnvironmentFilter, SavedView, Tier, TimeContext, Timestamp};
 
 const UID: &str = "6f2c0a1e-0b8e-4a8f-9d43-0c6f3e0b7a11";
 
@@ -187,10 +187,32 @@ fn patterns_take_what_the_server_takes() {
         "yesterday",
         "2026-11-20",
         "NOW",
+        "-2h",
+        "2h ago",
+        "2H",
+        "-2h ago",
+        "+2h",
+        "14:05",
+        "9:05:07.5",
+        "Yesterday 14:05",
+        "yesterdayT14:05",
+        "today",
+        "tomorrow",
+        "2026-11-20 14:05",
+        "2026-11-20T14:05",
+        "2026-11-20 14:05 Europe/Berlin",
+        "14:05 +0200",
+        "14:05-03",
+        "@1795183500",
+        "@1795183500.25",
+        "@-1",
+        "14:05 14:05",
+        "14",
+        "14h05",
         "1.5h",
         "0x1f",
     ] {
-        let read = moment.parse::<strandline_model::At>().is_ok();
+        let read = TimeContext::utc(Timestamp::from_micros(1_795_183_500_000_000)).read(moment).is_ok();
         assert_eq!(takes("Moment", moment), read, "{moment}");
     }
     for (token, expected) in [

@@ -163,7 +163,9 @@ async fn a_time_and_a_duration_are_answered_by_every_route_as_the_offset_they_st
             let (expected_status, mut expected) = recorded.ask(&target, &offset).await;
             drop_gaps(&mut expected);
             let expected = (expected_status, expected);
-            for at in [World::time(step).to_string(), format!("{}m", last - step)] {
+            let time = World::time(step).to_string();
+            let without_zone = time.replace('T', " ").replace('Z', "");
+            for at in [format!("{}m", last - step), format!("{}m ago", last - step), without_zone, time] {
                 let (status, mut value) = recorded.ask(&target, &at).await;
                 if let Some(metadata) = value.get_mut("metadata").and_then(Value::as_object_mut) {
                     let asked = metadata.remove("at");
@@ -176,4 +178,42 @@ async fn a_time_and_a_duration_are_answered_by_every_route_as_the_offset_they_st
             }
         }
     }
+}
+
+#[tokio::test]
+async fn of_two_times_the_later_may_come_first() {
+    let recorded = Recorded::new().await;
+    let last = recorded.world.last();
+    recorded.world.clock.set(World::time(last));
+    let get = async |target: &str| {
+        let answer = recorded.server.ask("GET", target, "").await;
+        (status(&answer).to_owned(), serde_json::from_str::<Value>(body(&answer)).unwrap_or_default())
+    };
+    let environment = "/api/v1/environments/shop.web.production/diff";
+    let resource = "/api/v1/resources/shop-web/diff";
+    let offset = recorded.world.heads[last / 2].to_string();
+    let (time, hour) = (World::time(last - 2).to_string(), format!("{}m", last - 3));
+    for path in [environment, resource, "/api/v1/images"] {
+        for (one, other) in [(&offset, &time), (&hour, &time), (&hour, &offset)] {
+            let right = get(&format!("{path}?from={one}&to={other}")).await;
+            assert_eq!(right.0, "200", "{path} from {one} to {other}: {}", right.1);
+            let swapped = get(&format!("{path}?from={other}&to={one}")).await;
+            let order = [&right, &swapped].map(|(_, value)| value["from"]["offset"].clone());
+            assert!(right == swapped, "{path}: {order:?} of {one} and {other}");
+        }
+    }
+    // Each further page is asked for as the first one was.
+    let (_, whole) = get(&format!("{environment}?from=1&to={offset}&children=true")).await;
+    let mut target = format!("{environment}?from={offset}&to=1&children=true&limit=1");
+    let mut items = Vec::new();
+    loop {
+        let answer = recorded.server.ask("GET", &target, "").await;
+        assert_eq!(status(&answer), "200", "{target}: {answer}");
+        let page: Value = serde_json::from_str(body(&answer)).unwrap_or_default();
+        items.extend(page["items"].as_array().cloned().unwrap_or_default());
+        let Some(next) = answer.lines().find_map(|line| line.strip_prefix("link: <")) else { break };
+        target = next.split('>').next().unwrap_or_default().to_owned();
+    }
+    assert!(items.len() > 1, "{whole}");
+    assert_eq!(Value::from(items), whole["items"]);
 }
