@@ -14,6 +14,7 @@ pub(super) fn of_api(standing: &Standing, kind: CatalogKind, name: &str) -> Resu
     }
     let place = match standing.source {
         Source::Config => "the configuration",
+        Source::Namespace => "a namespace of a cluster, as the configuration says",
         _ => "a directory of agent configuration files",
     };
     let message = format!("the {kind} `{name}` is declared by {place}");

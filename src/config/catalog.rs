@@ -9,7 +9,7 @@ use super::file::{self, Agents, File};
 use super::settings::ClusterConfig;
 use crate::catalog::AgentFolderConfig;
 use strandline_model::{AgentId, AgentSpec, NamespaceGrant, ProjectSpec};
-use strandline_syntax::{Glob, is_dns_label, is_project_path};
+use strandline_syntax::{is_dns_label, is_project_path};
 
 impl Check {
     pub(super) fn projects(&mut self, file: &File, clusters: &[ClusterConfig]) -> Vec<ProjectSpec> {
@@ -64,14 +64,7 @@ impl Check {
                 self.report(written.namespace.referenced, "conflict", message);
             }
         }
-        let namespace = match written.namespace.value.parse::<Glob>() {
-            Ok(namespace) => namespace,
-            Err(error) => {
-                self.report(written.namespace.referenced, "bad_pattern", error).hint =
-                    Some("write a namespace, or a pattern such as web-*".to_owned());
-                return None;
-            }
-        };
+        let namespace = self.namespace_pattern(&written.namespace)?;
         Some(NamespaceGrant { cluster, agent, namespace, whole: written.whole })
     }
 
@@ -134,7 +127,7 @@ impl Check {
         }
     }
 
-    fn project_path(&mut self, written: &Spanned<String>) {
+    pub(super) fn project_path(&mut self, written: &Spanned<String>) {
         if !is_project_path(&written.value) {
             let message = format!("invalid project path `{}`", written.value);
             self.report(written.referenced, "bad_path", message).hint =

@@ -9,10 +9,11 @@ use super::check::Check;
 
 use super::file::{Cluster, File, Watcher};
 use super::settings::{ClusterConfig, WatcherConfig};
+use crate::catalog::NamespaceEnvironments;
 use strandline_model::{EnvironmentId, KindPattern};
 use strandline_redact::{has_login, without_logins};
-use strandline_syntax::LabelSelector;
 use strandline_syntax::diagnostics::Mistake;
+use strandline_syntax::{Glob, LabelSelector};
 use strandline_watch::{ClusterAccess, ConnectSettings, Selection};
 
 impl Check {
@@ -44,7 +45,39 @@ impl Check {
                 exclude_namespaces: self.left_out(cluster),
                 labels: self.labels(cluster.labels.as_ref()),
             },
+            namespace_environments: self.namespace_environments(cluster),
         }
+    }
+
+    fn namespace_environments(&mut self, cluster: &Cluster) -> Option<NamespaceEnvironments> {
+        let written = cluster.namespace_environments.as_ref()?;
+        self.project_path(&written.project);
+        let own = cluster.own();
+        let ways = || cluster.watchers.iter().map(|watcher| &watcher.value);
+        let ways: Vec<&Watcher> = if cluster.watchers.is_empty() { vec![&own] } else { ways().collect() };
+        let listed = ways.iter().any(|way| way.namespaces.is_empty());
+        let unfollowed = cluster.exclude.iter().find(|kind| kind.value == "Namespace");
+        if let Some(kind) = unfollowed.filter(|_| listed) {
+            let message = "`namespace_environments` needs the kind Namespace, which is excluded";
+            self.report(kind.referenced, "conflict", message).hint = Some("do not exclude it".to_owned());
+        }
+        Some(NamespaceEnvironments {
+            cluster: cluster.name.value.clone(),
+            project: written.project.value.clone(),
+            names: written.names.iter().filter_map(|text| self.namespace_pattern(text)).collect(),
+            watched: ways.iter().flat_map(|way| &way.namespaces).map(|name| name.value.clone()).collect(),
+            listed,
+            excluded: cluster.exclude_namespaces.iter().map(|name| name.value.clone()).collect(),
+        })
+    }
+
+    /// A namespace, or a pattern of namespaces.
+    pub(super) fn namespace_pattern(&mut self, text: &Spanned<String>) -> Option<Glob> {
+        let refused = |error| {
+            self.report(text.referenced, "bad_pattern", error).hint =
+                Some("write a namespace, or a pattern such as web-*".to_owned());
+        };
+        text.value.parse::<Glob>().map_err(refused).ok()
     }
 
     /// The cluster's own way, or the ways that are under `watchers`.

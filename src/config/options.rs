@@ -25,10 +25,12 @@ impl Config {
     /// The options of a service; `file` is where the configuration was read.
     pub fn into_options(self, file: &Path, overrides: Overrides) -> Options {
         let clusters = self.clusters.iter().map(watched).collect();
+        let shown = self.clusters.iter().filter_map(|cluster| cluster.namespace_environments.clone());
         Options {
             catalog: self.catalog(),
             data: overrides.data.unwrap_or(self.data),
             listen: overrides.listen.unwrap_or(self.listen),
+            namespace_environments: shown.collect(),
             agent_folders: self.agent_folders,
             hosts: self.hosts,
             clusters,

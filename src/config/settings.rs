@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::catalog::{AgentFolderConfig, QuotaConfig};
+use crate::catalog::{AgentFolderConfig, NamespaceEnvironments, QuotaConfig};
 use crate::http::auth::AccessConfig;
 use crate::service::RetentionConfig;
 use strandline_model::{AgentSpec, CatalogFact, ClusterSpec, EnvironmentSpec, ProjectSpec, SavedView};
@@ -61,6 +61,8 @@ pub struct ClusterConfig {
     pub watchers: Vec<WatcherConfig>,
     /// What is watched in it.
     pub selection: Selection,
+    /// Which of its namespaces are environments; none where they are not.
+    pub namespace_environments: Option<NamespaceEnvironments>,
 }
 
 impl ClusterConfig {

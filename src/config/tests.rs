@@ -4,6 +4,7 @@
 
 mod catalog;
 mod diff;
+mod namespaces;
 mod quotas;
 mod redact;
 mod retention;
@@ -91,7 +92,7 @@ fn keys_that_are_wrong_or_missing_are_named() {
         &["3:5: unknown key"],
         Some(
             "valid keys are name, region, context, kubeconfig, in_cluster, url, namespaces, allow_exec_plugins, \
-             watchers, include, exclude, exclude_namespaces, labels",
+             watchers, include, exclude, exclude_namespaces, labels, namespace_environments",
         ),
     );
     let error = read("clusters:\n  - region: eu\n").unwrap_err().to_string();

@@ -146,6 +146,7 @@ async fn run(
             data: data.clone(),
             listen: options.listen,
             catalog: catalog(&fleet),
+            namespace_environments: Vec::new(),
             agent_folders: Vec::new(),
             hosts: Vec::new(),
             clusters: clusters(&fleet).await?,

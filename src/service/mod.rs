@@ -17,6 +17,7 @@ mod freshness;
 mod mend;
 mod metric_writer;
 mod metrics;
+mod namespaces;
 mod offline;
 mod options;
 mod projection;

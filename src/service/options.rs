@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::access::AccessFile;
 use super::retention::RetentionConfig;
 use crate::app::Announcement;
-use crate::catalog::{AgentFolderConfig, QuotaConfig};
+use crate::catalog::{AgentFolderConfig, NamespaceEnvironments, QuotaConfig};
 use crate::http::auth::AccessConfig;
 use strandline_model::{CatalogFact, SavedView};
 use strandline_object_diff::PathRule;
@@ -35,6 +35,8 @@ pub struct Options {
     pub listen: SocketAddr,
     /// The catalog as it is to be.
     pub catalog: Vec<CatalogFact>,
+    /// Whose namespaces are environments.
+    pub namespace_environments: Vec<NamespaceEnvironments>,
     /// Folders of agents' configuration files.
     pub agent_folders: Vec<AgentFolderConfig>,
     /// Under which names to answer besides this machine's own.

@@ -18,7 +18,7 @@ use super::recording::Recording;
 use super::retention::{self, Retention, RetentionClock};
 use super::setup::{self, listen, load, settings};
 use super::tasks::{Ended, Fallen, Tasks};
-use super::{access, agent_folders, clock, due, projection, relist};
+use super::{access, agent_folders, clock, due, namespaces, projection, relist};
 use crate::app::AppState;
 use crate::catalog::CatalogWriter;
 use crate::http::{self, Hosts, RequestStats, ServerOptions};
@@ -165,6 +165,10 @@ impl Service {
                 watchers
                     .need(name, strandline_watch::supervise(settings, ways, sink, clock, watching.clone()));
             }
+            let (shown, sink) = (options.namespace_environments, appender.clone());
+            let limit = options.quotas.environments;
+            watchers
+                .keep("namespaces", move |stop| namespaces::follow(shown.clone(), limit, sink.clone(), stop));
             let (folders, sink) = (options.agent_folders, appender.clone());
             watchers.keep("agent folders", move |stop| {
                 agent_folders::follow(folders.clone(), sink.clone(), stop)

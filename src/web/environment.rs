@@ -239,6 +239,7 @@ fn declared_by(all: &[DeclaredBy]) -> String {
         DeclaredBy::Config => "the configuration".to_owned(),
         DeclaredBy::Folder => "a folder".to_owned(),
         DeclaredBy::Api => "the API".to_owned(),
+        DeclaredBy::Namespace => "its namespace".to_owned(),
         DeclaredBy::Cluster(key) => format!("{} {} of {}", key.kind.kind, key.name, key.cluster),
     };
     all.iter().map(one).collect::<Vec<_>>().join(", ")

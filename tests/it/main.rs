@@ -24,6 +24,7 @@ mod histories;
 mod hostile;
 mod https;
 mod kept_log;
+mod namespaces;
 mod past;
 mod random;
 mod rebuild;

@@ -218,6 +218,8 @@ pub enum DeclaredBy {
     Folder,
     /// A caller of the API.
     Api,
+    /// A namespace of a cluster of which the configuration says that each is an environment.
+    Namespace,
     /// A resource of a cluster.
     Cluster(ResourceKey),
 }
@@ -228,6 +230,7 @@ impl From<Source> for DeclaredBy {
             Source::Config => DeclaredBy::Config,
             Source::Folder => DeclaredBy::Folder,
             Source::Api => DeclaredBy::Api,
+            Source::Namespace => DeclaredBy::Namespace,
         }
     }
 }

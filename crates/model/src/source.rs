@@ -14,6 +14,8 @@ pub enum Source {
     Folder,
     /// A caller of the API.
     Api,
+    /// A namespace of a cluster of which the configuration says that each is an environment.
+    Namespace,
 }
 
 keywords!(
@@ -21,4 +23,5 @@ keywords!(
     Config => "config",
     Folder => "folder",
     Api => "api",
+    Namespace => "namespace",
 );

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_saphyr::Spanned;
 
-use super::values::{Kind, LabelSelector, Name, Path, Url};
+use super::values::{Kind, LabelSelector, Name, Path, Pattern, ProjectPath, Url};
 
 /// An entry of `clusters`.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -55,6 +55,21 @@ pub(in crate::config) struct Cluster {
     /// Record only objects that match. Default: all.
     #[schemars(with = "Option<LabelSelector>")]
     pub(in crate::config) labels: Option<Spanned<String>>,
+    /// Show each watched namespace as an environment.
+    pub(in crate::config) namespace_environments: Option<NamespaceEnvironments>,
+}
+
+/// A cluster's `namespace_environments`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(in crate::config) struct NamespaceEnvironments {
+    /// The project of these environments; whoever sees it sees all of these namespaces.
+    #[schemars(with = "ProjectPath")]
+    pub(in crate::config) project: Spanned<String>,
+    /// The namespaces. Default: all that are watched.
+    #[serde(default)]
+    #[schemars(with = "Vec<Pattern>")]
+    pub(in crate::config) names: Vec<Spanned<String>>,
 }
 
 impl Cluster {

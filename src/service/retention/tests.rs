@@ -72,6 +72,7 @@ fn serve_until(
             data: directory.to_owned(),
             listen: "127.0.0.1:0".parse().unwrap(),
             catalog: Vec::new(),
+            namespace_environments: Vec::new(),
             agent_folders: Vec::new(),
             hosts: Vec::new(),
             clusters: Vec::new(),
