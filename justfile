@@ -25,6 +25,14 @@ storm:
 past:
     STRANDLINE_PAST=1 KUBEBUILDER_ASSETS="$(tests/control-plane/build)" STRANDLINE_REQUIRE_CONTROL_PLANE=1 cargo test --test it past:: -- --test-threads 1
 
+# The chart and what it makes, in a real cluster; helm is built on first use
+packaging:
+    KUBEBUILDER_ASSETS="$(tests/control-plane/build)" STRANDLINE_REQUIRE_CONTROL_PLANE=1 STRANDLINE_PACKAGING="$(tests/packaging/build)" STRANDLINE_REQUIRE_PACKAGING=1 cargo test --test it chart::
+
+# The plain manifests, from the chart
+manifests:
+    HELM="$(tests/packaging/build)/helm" deploy/render > deploy/manifests/strandline.yaml
+
 # Random histories against a naive fold, as many and as long as is wanted: a few short ones are among the tests
 histories runs="200" changes="10000":
     STRANDLINE_HISTORIES={{runs}} STRANDLINE_HISTORY_CHANGES={{changes}} cargo test --release --test it -- --nocapture random_histories

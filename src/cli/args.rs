@@ -9,6 +9,7 @@ mod doctor;
 mod filter;
 mod objects;
 mod output;
+mod probe;
 mod read;
 mod redact;
 mod subject;
@@ -26,6 +27,7 @@ pub use doctor::{DoctorArgs, ReportFormat};
 pub use filter::{EnvironmentsArgs, FilterArgs, OverviewArgs};
 pub use objects::{EdgesArgs, HealthArgs, LineFormat, ObjectsArgs};
 pub use output::{ColorChoice, ListArgs, OutputArgs, OutputFormat, ServerArgs};
+pub use probe::ProbeArgs;
 pub use read::{
     CoverageArgs, EventsArgs, GetCommand, HistoryArgs, LeftBehindArgs, ReadCommand, TreeArgs, VersionArgs,
     WhyArgs,
@@ -123,6 +125,16 @@ first: erasing it here does not revoke it.")]
   strandline doctor --config strandline.yaml --cluster eu-1 --rbac | kubectl --context eu-1 apply -f -
   strandline doctor --config strandline.yaml --cluster eu-1 --rbac=groups | kubectl --context eu-1 apply -f -")]
     Doctor(DoctorArgs),
+    /// Ask a server whether it is ready, or alive; for probes of images without a shell
+    #[command(after_help = "Examples:
+  strandline probe                                       exit code 0 once /readyz passes
+  strandline probe --live --server http://127.0.0.1:7979")]
+    Probe(ProbeArgs),
+    /// Print the manifests that install Strandline in a cluster, as the Helm chart does by default
+    #[command(after_help = "Examples:
+  strandline manifest | kubectl apply -f -
+  strandline manifest | kubectl diff -f -")]
+    Manifest,
     /// Print the JSON Schema of the configuration file
     #[command(subcommand)]
     Config(ConfigCommand),

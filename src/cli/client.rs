@@ -125,6 +125,12 @@ impl Client {
         self.asked(what, request, &[], Bytes::from(body.to_string())).await
     }
 
+    /// The status of an address, and the text of the answer.
+    pub(super) async fn status(&self, what: &str, path: &str) -> Result<(StatusCode, Bytes), CliError> {
+        let request = Request::get(format!("{}{path}", self.server)).body(Full::default());
+        self.answer(what, request.map_err(|error| CliError::new(what, error))?).await
+    }
+
     async fn asked(
         &self,
         what: &str,

@@ -25,10 +25,12 @@ mod images;
 mod incidents;
 mod kinds;
 mod line;
+mod manifest;
 mod objects;
 mod onset;
 mod output;
 mod overview;
+mod probe;
 mod progress;
 mod query;
 mod read;
@@ -51,9 +53,9 @@ pub use args::{
     CoverageArgs, DemoArgs, DiffArgs, DiffFormat, DoctorArgs, EdgesArgs, EnvironmentsArgs, EventsArgs,
     ExportArgs, FilterArgs, FindArgs, ForgetArgs, GetCommand, HealthArgs, HistoryArgs, ImagesArgs,
     ImportArgs, ImportForm, KindsArgs, LeftBehindArgs, LineFormat, ListArgs, ObjectsArgs, OnsetArgs,
-    OutputArgs, OutputFormat, OverviewArgs, PlaceArgs, ReadCommand, RebuildArgs, RedactArgs, RelistArgs,
-    ReportFormat, RestoreArgs, ServeArgs, ServerArgs, Subject, TimelineArgs, TokenArgs, TokenText, TreeArgs,
-    VersionArgs, WhyArgs,
+    OutputArgs, OutputFormat, OverviewArgs, PlaceArgs, ProbeArgs, ReadCommand, RebuildArgs, RedactArgs,
+    RelistArgs, ReportFormat, RestoreArgs, ServeArgs, ServerArgs, Subject, TimelineArgs, TokenArgs,
+    TokenText, TreeArgs, VersionArgs, WhyArgs,
 };
 pub use error::{CliError, Exit, Outcome};
 
@@ -78,6 +80,8 @@ pub fn run(cli: &Cli) -> Result<Outcome, CliError> {
         Command::Kinds(args) => kinds::run(args),
         Command::Config(command) => config::run(*command),
         Command::Doctor(args) => doctor::run(args),
+        Command::Probe(args) => probe::run(args),
+        Command::Manifest => manifest::run(),
         Command::Edges(args) => edges::run(args),
         Command::Token(args) => token::run(args),
         Command::Access(AccessCommand::Check(args)) => access::check(args),

@@ -7,6 +7,7 @@ mod access;
 mod backup;
 mod bad_input;
 mod browser;
+mod chart;
 mod checkout;
 mod control_plane;
 mod credentials;
