@@ -33,6 +33,21 @@ packaging:
 manifests:
     HELM="$(tests/packaging/build)/helm" deploy/render > deploy/manifests/strandline.yaml
 
+# The static program for amd64: target/x86_64-unknown-linux-musl/release/strandline; needs Debian's musl-tools
+static:
+    rustup target add x86_64-unknown-linux-musl
+    CC_x86_64_unknown_linux_musl=musl-gcc cargo build --release --locked --target x86_64-unknown-linux-musl --bin strandline
+
+# The image as an OCI layout in target/image, without a container engine, and its test; `crane push target/image NAME` publishes it
+image: static
+    rm -rf target/image
+    deploy/image target/x86_64-unknown-linux-musl/release/strandline target/image
+    STRANDLINE_IMAGE_PROGRAM="$PWD/target/x86_64-unknown-linux-musl/release/strandline" KUBEBUILDER_ASSETS="$(tests/control-plane/build)" STRANDLINE_REQUIRE_CONTROL_PLANE=1 STRANDLINE_PACKAGING="$(tests/packaging/build)" STRANDLINE_REQUIRE_PACKAGING=1 cargo test --test it chart::image
+
+# The Debian package, in target/debian
+deb: static
+    deploy/deb target/x86_64-unknown-linux-musl/release/strandline target/debian
+
 # Random histories against a naive fold, as many and as long as is wanted: a few short ones are among the tests
 histories runs="200" changes="10000":
     STRANDLINE_HISTORIES={{runs}} STRANDLINE_HISTORY_CHANGES={{changes}} cargo test --release --test it -- --nocapture random_histories

@@ -56,6 +56,11 @@ impl Helm {
         Ok(std::fs::read_to_string(self.tools.join(name))?)
     }
 
+    /// Another program that is built with it.
+    pub(super) fn tool(&self, name: &str) -> PathBuf {
+        self.tools.join(name)
+    }
+
     pub(super) fn chart(&self) -> String {
         root().join("deploy/chart/strandline").display().to_string()
     }

@@ -1,6 +1,7 @@
 //! The Helm chart and the plain manifests: what is rendered is what the program and a cluster accept.
 
 mod helm;
+mod image;
 mod release;
 
 use std::path::Path;
