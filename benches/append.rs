@@ -6,11 +6,8 @@
 
 mod common;
 
-use std::time::Instant;
-
-use rusqlite::{Connection, params};
-
-use common::table::{Mark, Spread, Table};
+use common::plain::Plain;
+use common::table::{Mark, Spread, Table, milliseconds};
 use common::{BATCH, Log, Seen, observations};
 
 const COUNT: usize = 12_000;
@@ -45,44 +42,13 @@ fn input() -> Vec<Seen> {
 fn ours() -> f64 {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let (log, seen) = (Log::open(directory.path()), input());
-    let begun = Instant::now();
-    log.append(seen, BATCH);
-    let took = begun.elapsed().as_secs_f64() * 1000.0;
+    let took = milliseconds(|| log.append(seen, BATCH));
     log.close();
     took
 }
 
 fn raw() -> f64 {
     let directory = tempfile::tempdir().expect("a temporary directory");
-    let mut connection = plain(&directory.path().join("raw.db")).expect("a plain table");
-    let seen = input();
-    let begun = Instant::now();
-    insert(&mut connection, &seen).expect("the rows are inserted");
-    begun.elapsed().as_secs_f64() * 1000.0
-}
-
-fn plain(path: &std::path::Path) -> rusqlite::Result<Connection> {
-    let connection = Connection::open(path)?;
-    connection.execute_batch(
-        "PRAGMA journal_mode = wal; PRAGMA synchronous = full;
-         CREATE TABLE change (id INTEGER PRIMARY KEY, uid TEXT NOT NULL, version TEXT NOT NULL, body TEXT NOT NULL);
-         CREATE INDEX change_by_uid ON change (uid);",
-    )?;
-    Ok(connection)
-}
-
-fn insert(connection: &mut Connection, seen: &[Seen]) -> rusqlite::Result<()> {
-    for chunk in seen.chunks(BATCH) {
-        let transaction = connection.transaction()?;
-        {
-            let mut statement =
-                transaction.prepare_cached("INSERT INTO change (uid, version, body) VALUES (?1, ?2, ?3)")?;
-            for item in chunk {
-                let seen = &item.observation;
-                statement.execute(params![seen.uid.as_str(), seen.resource_version.as_str(), seen.body])?;
-            }
-        }
-        transaction.commit()?;
-    }
-    Ok(())
+    let (mut table, seen) = (Plain::open(&directory.path().join("raw.db")), input());
+    milliseconds(|| table.insert(&seen))
 }

@@ -13,6 +13,13 @@ pub(crate) struct Spread {
     pub(crate) max: f64,
 }
 
+/// Milliseconds that some work takes.
+pub(crate) fn milliseconds(work: impl FnOnce()) -> f64 {
+    let begun = Instant::now();
+    work();
+    begun.elapsed().as_secs_f64() * 1000.0
+}
+
 /// What several ways take, each once in every round, so that what else the machine does meets them alike.
 pub(crate) fn in_turn<const N: usize>(rounds: usize, mut ways: [&mut dyn FnMut(); N]) -> [Spread; N] {
     let mut times: [Vec<f64>; N] = std::array::from_fn(|_| Vec::new());
