@@ -2,7 +2,6 @@
 
 use askama::Template;
 use http::StatusCode;
-use serde_json::Value;
 
 use super::render::html;
 use super::shell::{Field, Shell, Time, reference};
@@ -135,9 +134,8 @@ fn row(one: &ImageUse, shell: &Shell, now: Timestamp) -> Row {
 }
 
 /// The images of an object, each with the address of all that has it.
-pub(super) fn of_object(object: &Value, shell: &Shell) -> Vec<(String, String)> {
-    let text = object.to_string();
-    let Ok(object) = Object::parse(&text) else { return Vec::new() };
+pub(super) fn of_object(object: &str, shell: &Shell) -> Vec<(String, String)> {
+    let Ok(object) = Object::parse(object) else { return Vec::new() };
     let link = |image: Image| {
         let (name, short) = (image.name(), familiar(&image.repository));
         let shown = visible(&name.replacen(&image.repository, short, 1)).into_owned();

@@ -218,9 +218,10 @@ fn facts(shell: &Shell, detail: ResourceDetail, now: Timestamp) -> Facts {
         (shown(id.as_str()), format!("/environments/{}{}", percent_encode(id.as_str()), shell.keep))
     };
     // As JSON, which is YAML too, where it has no other YAML; a JSON value can always be written.
-    let object = serde_saphyr::to_string(&detail.object)
+    let object = detail.object.value();
+    let object = serde_saphyr::to_string(&object)
         .ok()
-        .or_else(|| serde_json::to_string_pretty(&detail.object).ok())
+        .or_else(|| serde_json::to_string_pretty(&object).ok())
         .unwrap_or_default();
     Facts {
         badge: Badge::new(resource.health),
@@ -240,7 +241,7 @@ fn facts(shell: &Shell, detail: ResourceDetail, now: Timestamp) -> Facts {
         by: detail.changed_by.as_ref().map(by).unwrap_or_default(),
         resource_version: shown(detail.resource_version.as_str()),
         environments: detail.environments.iter().map(environment).collect(),
-        images: images::of_object(&detail.object, shell),
+        images: images::of_object(detail.object.as_str(), shell),
         object: object.lines().map(visible).fold(String::new(), |all, line| all + &line + "\n"),
     }
 }
@@ -285,12 +286,12 @@ pub(super) fn rendered(
         cause,
         object: None,
     };
-    let object = serde_json::json!({
+    let object = strandline_protocol::ObjectText::from(&serde_json::json!({
         "apiVersion": "v1",
         "kind": resource.key.kind.kind,
         "metadata": { "name": resource.key.name, "annotations": { resource.key.name.clone(): resource.message } },
         "spec": { "replicas": 3, "containers": [{ "name": "web", "image": "registry/web:1.2", "args": ["--x", "no"] }] }
-    });
+    }));
     let main = vec![
         version(1290, None, Some(DeletionCause::Relist { last_seen: NOON })),
         version(1200, Some(Health::Degraded), None),

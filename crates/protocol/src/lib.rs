@@ -7,6 +7,7 @@ mod coverage;
 mod diff;
 mod graph;
 mod health;
+mod object_text;
 mod onset;
 mod operations;
 mod over_time;
@@ -27,6 +28,7 @@ pub use graph::{
     Below, Collapse, Edge, FarEnd, Graph, GraphNode, Group, KindBelow, MissingEnd, ResourceEdge, Why, WhyPath,
 };
 pub use health::{HealthHistory, HealthInterval, HealthTime, LaterHealth};
+pub use object_text::ObjectText;
 pub use onset::{Onset, OnsetChange, OnsetPlace, Rank};
 pub use operations::*;
 pub use over_time::{FieldValue, ImageInterval, ImageUse, Workload};
@@ -268,7 +270,7 @@ pub struct ResourceDetail {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub waiting_for: Vec<String>,
     /// The object, redacted and without managedFields.
-    pub object: serde_json::Value,
+    pub object: ObjectText,
 }
 
 /// One version of a resource, or its end.
@@ -305,7 +307,7 @@ pub struct Version {
     pub cause: Option<DeletionCause>,
     /// The object, where bodies were asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub object: Option<serde_json::Value>,
+    pub object: Option<ObjectText>,
 }
 
 /// What a version is.

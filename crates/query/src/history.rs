@@ -14,7 +14,7 @@ use crate::scope::ResolvedScope;
 use serde::Serialize;
 use strandline_log::LogReader;
 use strandline_model::{Change, Offset, ResourceVersion, Timestamp, Uid};
-use strandline_protocol::{Page, PageMetadata, Version, VersionChange};
+use strandline_protocol::{ObjectText, Page, PageMetadata, Version, VersionChange};
 use strandline_sqlite::column::VIEW;
 
 /// The versions of a resource up to the time asked for, newest first.
@@ -136,7 +136,7 @@ fn complete(log: &mut LogReader, version: &mut Version, bodies: bool) -> Result<
         Change::Applied { resource_version, changed_by, body, .. } => {
             version.resource_version = resource_version;
             version.changed_by = changed_by;
-            version.object = bodies.then(|| resources::object(&body));
+            version.object = bodies.then(|| ObjectText::new(&body));
         }
         Change::Deleted { cause, .. } => version.cause = Some(cause),
         Change::Forgotten { .. }

@@ -18,7 +18,7 @@ use strandline_log::LogReader;
 use strandline_model::{
     Change, EnvironmentId, Kind, Offset, ResourceId, ResourceKey, Stored, Timestamp, Uid, attention,
 };
-use strandline_protocol::{Answer, Page, Resource, ResourceDetail};
+use strandline_protocol::{Answer, ObjectText, Page, Resource, ResourceDetail};
 use strandline_sqlite::column::VIEW;
 
 /// The resources of an environment, in the order that the filter gives.
@@ -358,16 +358,15 @@ pub(super) fn get(
         return Err(QueryError::Storage(format!("the change at offset {offset} is not a state")));
     };
     let metadata = moment.snapshot(view, scope, &Concerns::Cluster(&held.resource.key.cluster))?;
-    let object = object(&body);
     let value = ResourceDetail {
         environments: environments_of(view, moment.offset, scope, held.id)?,
-        waiting_for: held.resource.terminating_since.map(|_| finalizers(&object)).unwrap_or_default(),
+        waiting_for: held.resource.terminating_since.map(|_| finalizers(&object(&body))).unwrap_or_default(),
         resource: held.resource,
         resource_version,
         changed_by,
         rule: held.rule,
         rule_set: held.rule_set,
-        object,
+        object: ObjectText::new(&body),
     };
     Ok(Answer { value, metadata })
 }

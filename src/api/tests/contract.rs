@@ -29,9 +29,9 @@ use strandline_model::{
 };
 use strandline_object::kube_event::EventType;
 use strandline_protocol::{
-    Answer, Cluster, Collapse, FarEnd, FoldedEvent, FoundResource, Gap, Gone, LastChange, Overview,
-    OverviewCounts, OverviewEnvironment, OverviewGroup, Page, PageMetadata, ResourceDetail, ResourceEdge,
-    Snapshot, Version, VersionChange, WatchCoverage, WatchGap,
+    Answer, Cluster, Collapse, FarEnd, FoldedEvent, FoundResource, Gap, Gone, LastChange, ObjectText,
+    Overview, OverviewCounts, OverviewEnvironment, OverviewGroup, Page, PageMetadata, ResourceDetail,
+    ResourceEdge, Snapshot, Version, VersionChange, WatchCoverage, WatchGap,
 };
 use strandline_query::ResourceOrder;
 
@@ -293,7 +293,7 @@ fn resources_have_the_documented_shape() {
             rule_set: "4".into(),
             environments: vec![EnvironmentId::new("shop.web.production")],
             waiting_for: vec!["shop/backup".into()],
-            object: json!({ "kind": "Pod", "metadata": { "name": "web" } }),
+            object: ObjectText::from(&json!({ "kind": "Pod", "metadata": { "name": "web" } })),
         };
         holds("ResourceAnswer", &Answer { value: detail, metadata: full_snapshot() });
     }
@@ -355,7 +355,7 @@ fn versions_have_the_documented_shape() {
     };
     let bare = ChangedBy { subresource: String::new(), time: None, ..by() };
     let versions = vec![
-        version(Some(by()), None, Some(json!({ "kind": "Pod" }))),
+        version(Some(by()), None, Some(ObjectText::from(&json!({ "kind": "Pod" })))),
         version(Some(bare), Some(DeletionCause::Watched), None),
         version(None, Some(DeletionCause::Relist { last_seen: NOON }), None),
         version(None, Some(DeletionCause::Replaced { last_seen: NOON }), None),

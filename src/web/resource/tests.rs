@@ -1,7 +1,7 @@
 use super::*;
 use crate::format::tests::NOON;
 use strandline_model::{DeletionCause, Health, Offset, ResourceVersion};
-use strandline_protocol::{Version, VersionChange};
+use strandline_protocol::{ObjectText, Version, VersionChange};
 
 #[test]
 fn what_is_missing_comes_first_among_the_links() {
@@ -28,11 +28,11 @@ fn version(offset: u64, (replicas, image, ready): (u64, &str, u64), health: Heal
         later: None,
         changed_by: None,
         cause: None,
-        object: Some(serde_json::json!({
+        object: Some(ObjectText::from(&serde_json::json!({
             "metadata": {"resourceVersion": offset.to_string()},
             "spec": {"replicas": replicas, "template": {"spec": {"containers": [{"name": "web", "image": image}]}}},
             "status": {"readyReplicas": ready},
-        })),
+        }))),
     }
 }
 

@@ -188,8 +188,8 @@ impl Drawing<'_> {
 
     /// What differs; none where one of them is no state.
     fn comparison(&self, older: &Version, version: &Version) -> Option<Comparison> {
-        let (before, after) = (older.object.as_ref()?, version.object.as_ref()?);
-        Some(compare(self.kind, Some(before), Some(after), self.lens))
+        let (before, after) = (older.object.as_ref()?.value(), version.object.as_ref()?.value());
+        Some(compare(self.kind, Some(&before), Some(&after), self.lens))
     }
 }
 

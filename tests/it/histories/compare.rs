@@ -270,7 +270,7 @@ impl Asked<'_> {
                 assert_eq!(answer.value.resource, resource(thing));
                 assert_eq!(answer.value.rule, thing.verdict.rule);
                 assert_eq!(answer.value.environments.into_iter().collect::<BTreeSet<_>>(), holding, "{uid}");
-                assert_eq!(answer.value.object, thing.body, "{uid}");
+                assert_eq!(answer.value.object.value(), thing.body, "{uid}");
                 self.links_of(number).await;
             }
             (None, Err(QueryError::NotFound { .. })) => {}

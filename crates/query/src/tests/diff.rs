@@ -385,11 +385,12 @@ fn a_resource_is_compared_with_the_version_before_or_with_any() {
             && came.comparison.differences.iter().all(|one| one.change == DifferenceType::Added)
     );
     let before = Offset::new(end.offset.get() - 1);
+    let object = |version: &Version| version.object.as_ref().map(ObjectText::value);
     let between =
         one(&world, "shop-mover", Some(At::Offset(first.offset)), At::Offset(before), Lens::whole())
             .unwrap()
             .value;
-    let expected = compare(&between.key.kind, first.object.as_ref(), last.object.as_ref(), &Lens::whole());
+    let expected = compare(&between.key.kind, object(first).as_ref(), object(last).as_ref(), &Lens::whole());
     assert_eq!(between.comparison, expected);
     assert!(!between.comparison.is_empty());
     let (resource, from) = (ResourceRef::new(&Uid::new("shop-mover"), None), Some(At::Offset(first.offset)));
@@ -397,7 +398,7 @@ fn a_resource_is_compared_with_the_version_before_or_with_any() {
     let found = block_on(world.queries.ask(&Scope::everything(), At::Offset(before), question));
     assert_eq!(
         found.unwrap(),
-        patch(&between.key.kind, first.object.as_ref(), last.object.as_ref(), &Lens::whole())
+        patch(&between.key.kind, object(first).as_ref(), object(last).as_ref(), &Lens::whole())
     );
     let never = one(
         &world,

@@ -226,9 +226,9 @@ impl Two {
             assert!(found.is_err(), "step {step}: {name:?} {found:?}");
             return;
         };
-        let object = |place: usize| history.items.get(place).and_then(|version| version.object.as_ref());
+        let object = |place: usize| Some(history.items.get(place)?.object.as_ref()?.value());
         let found = found.unwrap().value;
-        let expected = compare(&found.key.kind, object(1), object(0), &lens);
+        let expected = compare(&found.key.kind, object(1).as_ref(), object(0).as_ref(), &lens);
         assert_eq!(found.comparison, expected, "step {step}: {name:?}");
     }
 
