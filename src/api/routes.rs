@@ -18,14 +18,14 @@ use warp::Filter;
 
 /// Every address of the API.
 pub const ROUTES: &[Route<AppState>] = &[
-    Route::at("/api/v1/environments").get(
+    Route::at("/api/v1/environments").cached().get(
         &[
             TIER, REGION, PROJECT, GROUP, CLUSTERS, AGENT, STATE, NAME, HEALTH, LABELS, AT, TZ, LIMIT,
             CONTINUE,
         ],
         |state, request| Box::pin(environments::list(state, request)),
     ),
-    Route::at("/api/v1/overview").get(
+    Route::at("/api/v1/overview").cached().get(
         &[
             TIER, REGION, PROJECT, GROUP, CLUSTERS, AGENT, STATE, NAME, HEALTH, LABELS, GROUP_BY, VIEW, AT,
             TZ, LIMIT,
@@ -43,34 +43,43 @@ pub const ROUTES: &[Route<AppState>] = &[
         .post(&[], |state, request| Box::pin(forget::forget(state, request))),
     Route::at("/api/v1/views").get(&[], |state, request| Box::pin(overview::views(state, request))),
     Route::at("/api/v1/environments/{id}")
+        .cached()
         .get(&[AT, TZ], |state, request| Box::pin(environments::one(state, request)))
         .put(&[], |state, request| Box::pin(catalog::put_environment(state, request)))
         .delete(&[], |state, request| Box::pin(catalog::delete_environment(state, request))),
     Route::at("/api/v1/environments/{id}/stop")
         .post(&[], |state, request| Box::pin(catalog::stop_environment(state, request))),
     Route::at("/api/v1/environments/{id}/resources")
+        .cached()
         .get(&[KIND, HEALTH, OWNER, ORDER, AT, TZ, LIMIT, CONTINUE], |state, request| {
             Box::pin(environments::resources(state, request))
         }),
     Route::at("/api/v1/environments/{id}/graph")
+        .cached()
         .get(&[UNDER, CLUSTER, DEPTH, COLLAPSE, LIMIT, AT, TZ], |state, request| {
             Box::pin(environments::graph(state, request))
         }),
     Route::at("/api/v1/environments/{id}/why")
+        .cached()
         .get(&[LIMIT, AT, TZ], |state, request| Box::pin(environments::why(state, request))),
     Route::at("/api/v1/environments/{id}/health")
+        .cached()
         .get(&[SINCE, LIMIT, AT, TZ], |state, request| Box::pin(environments::health(state, request))),
     Route::at("/api/v1/environments/{id}/events")
+        .cached()
         .get(&[TYPE, REASON, AT, TZ, LIMIT, CONTINUE], |state, request| {
             Box::pin(events::of_environment(state, request))
         }),
     Route::at("/api/v1/environments/{id}/timeline")
+        .cached()
         .get(&[SINCE, BUCKETS, LANE, ORDER, AT, TZ, LIMIT, CONTINUE], |state, request| {
             Box::pin(timeline::of_environment(state, request))
         }),
     Route::at("/api/v1/environments/{id}/onset")
+        .cached()
         .get(&[HEALTH_ONE, WINDOW, AT, TZ], |state, request| Box::pin(onset::of_environment(state, request))),
     Route::at("/api/v1/environments/{id}/deployments")
+        .cached()
         .get(&[PROJECT, STATUS, AT, TZ, LIMIT, CONTINUE], |state, request| {
             Box::pin(deployments::of_environment(state, request))
         }),
@@ -79,71 +88,89 @@ pub const ROUTES: &[Route<AppState>] = &[
         |state, request| Box::pin(diffs::of_environment(state, request)),
     ),
     Route::at("/api/v1/environments/{id}/left-behind")
+        .cached()
         .get(&[AT, TZ], |state, request| Box::pin(environments::left_behind(state, request))),
     Route::at("/api/v1/groups")
+        .cached()
         .get(&[AT, TZ, LIMIT, CONTINUE], |state, request| Box::pin(projects::groups(state, request))),
     Route::at("/api/v1/projects")
+        .cached()
         .get(&[AT, TZ, LIMIT, CONTINUE], |state, request| Box::pin(projects::list(state, request))),
     Route::at("/api/v1/projects/{path}")
+        .cached()
         .get(&[AT, TZ], |state, request| Box::pin(projects::one(state, request)))
         .put(&[], |state, request| Box::pin(catalog::put_project(state, request)))
         .delete(&[], |state, request| Box::pin(catalog::delete_project(state, request))),
     Route::at("/api/v1/projects/{path}/environments")
         .post(&[], |state, request| Box::pin(catalog::post_environments(state, request))),
     Route::at("/api/v1/agents")
+        .cached()
         .get(&[AT, TZ, LIMIT, CONTINUE], |state, request| Box::pin(agents::list(state, request))),
     Route::at("/api/v1/agents/{id}/allowed").get(
         &[PROJECT_ONE, GROUP, ENVIRONMENT, REF, TAG, PROTECTED, NAMESPACE, VAR, AT, TZ],
         |state, request| Box::pin(agents::allowed(state, request)),
     ),
     Route::at("/api/v1/agents/{id}")
+        .cached()
         .get(&[AT, TZ], |state, request| Box::pin(agents::one(state, request)))
         .put(&[], |state, request| Box::pin(catalog::put_agent(state, request)))
         .delete(&[], |state, request| Box::pin(catalog::delete_agent(state, request))),
     Route::at("/api/v1/deployments")
+        .cached()
         .get(&[ENVIRONMENT, PROJECT, STATUS, AT, TZ, LIMIT, CONTINUE], |state, request| {
             Box::pin(deployments::list(state, request))
         })
         .post(&[], |state, request| Box::pin(catalog::post_deployment(state, request))),
     Route::at("/api/v1/deployments/{id}")
+        .cached()
         .get(&[AT, TZ, PROJECT_ONE], |state, request| Box::pin(deployments::one(state, request)))
         .put(&[PROJECT_ONE], |state, request| Box::pin(catalog::put_deployment(state, request))),
-    Route::at("/api/v1/resources").get(
+    Route::at("/api/v1/resources").cached().get(
         &[KIND, NAME, NAMESPACE, CLUSTERS, ENVIRONMENT, GONE, AT, TZ, LIMIT, CONTINUE],
         |state, request| Box::pin(search::list(state, request)),
     ),
     Route::at("/api/v1/resources/{uid}")
+        .cached()
         .get(&[AT, TZ, CLUSTER], |state, request| Box::pin(resources::one(state, request))),
     Route::at("/api/v1/resources/{uid}/history")
+        .cached()
         .get(&[AT, TZ, CLUSTER, BODIES, LIMIT, CONTINUE], |state, request| {
             Box::pin(resources::history(state, request))
         }),
     Route::at("/api/v1/resources/{uid}/fields")
+        .cached()
         .get(&[FIELD, AT, TZ, CLUSTER, LIMIT, CONTINUE], |state, request| {
             Box::pin(fields::list(state, request))
         }),
     Route::at("/api/v1/resources/{uid}/health")
+        .cached()
         .get(&[SINCE, LIMIT, AT, TZ, CLUSTER], |state, request| Box::pin(resources::health(state, request))),
     Route::at("/api/v1/resources/{uid}/diff")
         .get(&[FROM, TO, AT, TZ, CLUSTER, INCLUDE, IGNORE, FORMAT], |state, request| {
             Box::pin(diffs::of_resource(state, request))
         }),
-    Route::at("/api/v1/resources/{uid}/edges").get(&[AT, TZ, CLUSTER, LIMIT, CONTINUE], |state, request| {
-        Box::pin(resources::edges(state, request))
-    }),
+    Route::at("/api/v1/resources/{uid}/edges")
+        .cached()
+        .get(&[AT, TZ, CLUSTER, LIMIT, CONTINUE], |state, request| {
+            Box::pin(resources::edges(state, request))
+        }),
     Route::at("/api/v1/resources/{uid}/events")
+        .cached()
         .get(&[TYPE, REASON, AT, TZ, CLUSTER, LIMIT, CONTINUE], |state, request| {
             Box::pin(events::of_resource(state, request))
         }),
     Route::at("/api/v1/resources/{uid}/timeline")
+        .cached()
         .get(&[BELOW, SINCE, BUCKETS, LANE, ORDER, AT, TZ, CLUSTER, LIMIT, CONTINUE], |state, request| {
             Box::pin(timeline::of_resource(state, request))
         }),
     Route::at("/api/v1/images")
+        .cached()
         .get(&[IMAGE, ENVIRONMENT, TIER, REGION, FROM, TO, AT, TZ, LIMIT, CONTINUE], |state, request| {
             Box::pin(images::list(state, request))
         }),
     Route::at("/api/v1/resources/{uid}/onset")
+        .cached()
         .get(&[HEALTH_ONE, WINDOW, AT, TZ, CLUSTER], |state, request| {
             Box::pin(onset::of_resource(state, request))
         }),

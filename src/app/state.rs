@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::announcement::Announcement;
 use super::ports::{Metrics, Readiness, Rebuilding, Relisting};
 use crate::catalog::CatalogWriter;
+use crate::http::answer_cache::AnswerCache;
 use crate::http::auth::{Authenticator, Gate};
 use crate::http::caller::Caller;
 use crate::http::context::Context;
@@ -12,7 +13,7 @@ use crate::http::problem::Problem;
 use strandline_clock::{Clock, ClockReading};
 use strandline_model::{SavedView, Timestamp};
 use strandline_object_diff::PathRule;
-use strandline_query::Queries;
+use strandline_query::{Queries, Stamp};
 use strandline_sqlite::Asker;
 
 /// What handlers work with; cheap to clone.
@@ -36,6 +37,8 @@ pub struct AppState {
     pub clock: Arc<dyn Clock>,
     /// Authenticates callers.
     pub access: Arc<Authenticator>,
+    /// The answers that may be given again.
+    pub answers: AnswerCache,
     /// Changes the catalog.
     pub catalog: CatalogWriter,
     /// The announcement at the top of the start page.
@@ -49,6 +52,10 @@ impl Gate for AppState {
 
     fn audits_reads(&self) -> bool {
         self.access.audits_reads()
+    }
+
+    fn answers(&self, now: Timestamp) -> Option<(AnswerCache, Stamp)> {
+        Some((self.answers.clone(), self.queries.stamp(now)?))
     }
 
     fn count_write(&self, caller: &Caller) -> Result<(), Problem> {

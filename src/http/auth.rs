@@ -9,6 +9,7 @@ mod wrong;
 
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
+use super::answer_cache::AnswerCache;
 use super::caller::Caller;
 use super::context::Context;
 use super::credentials::{Presented, presented};
@@ -19,7 +20,7 @@ use report::token_report;
 use strandline_clock::Clock;
 use strandline_model::Timestamp;
 use strandline_protocol::TokensReport;
-use strandline_query::Scope;
+use strandline_query::{Scope, Stamp};
 use strandline_sqlite::Asker;
 use wrong::{Verdict, WrongTokens};
 
@@ -50,6 +51,11 @@ pub trait Gate {
         Self: Sized,
     {
         self
+    }
+
+    /// The answers that may be given again, with the stamp that they have to have; none where none are kept.
+    fn answers(&self, _now: Timestamp) -> Option<(AnswerCache, Stamp)> {
+        None
     }
 
     /// Whether reads are audited.

@@ -7,7 +7,7 @@ use crate::catalog::Authority;
 use strandline_gitlab::Membership;
 
 /// The caller, by their token or its absence.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Caller {
     /// The token's name, as logs have it; in parentheses, which no token's name has, where there is no token.
     pub name: String,

@@ -3,10 +3,12 @@
 //! warp is used thinly: filters match a path and extract the request, one boxed router comes of it, and every
 //! handler returns a finished answer, so that no error ever falls through to another route. [`auth`] authenticates the
 //! caller before anything else of a request is read. [`guard`] holds what applies to all answers (host names, panics,
-//! security headers), [`server`] what applies to connections (timeouts, limits, shutdown); `load` limits the requests
+//! security headers), [`server`] what applies to connections (timeouts, limits, shutdown); [`answer_cache`] gives an answer again while
+//! the record stays the same. `load` limits the requests
 //! and memory of each caller, and `taking` ends connections whose client does not read.
 //! Nothing here knows the routes: the API and the pages are built on it, independent of each other.
 
+pub mod answer_cache;
 mod audit;
 pub mod auth;
 pub mod body;

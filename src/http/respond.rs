@@ -1,7 +1,8 @@
 //! Answers: bodies with their type, their entity tag, and what caches may do with them.
 
+use bytes::Bytes;
 use http::StatusCode;
-use http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, HeaderValue, IF_NONE_MATCH, LINK, VARY};
+use http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, HeaderMap, HeaderValue, IF_NONE_MATCH, LINK, VARY};
 use serde::Serialize;
 
 use super::context::Context;
@@ -13,25 +14,43 @@ use strandline_protocol::{Page, PageMetadata, ProblemDocument};
 /// An answer; its body's type is warp's own and has no name outside of it.
 pub type Response = warp::reply::Response;
 
+/// The whole of an answer that has an entity tag; a response carries it, so that it can be given again.
+#[derive(Clone)]
+pub(super) struct Tagged {
+    pub(super) content_type: &'static str,
+    pub(super) body: Bytes,
+    pub(super) tag: HeaderValue,
+}
+
 /// An answer of this type, or 304 when the caller already holds the same bytes.
 ///
 /// The tag is a digest of the body: the same for the same offset and question, and, unlike one made from
 /// these two, also right when only the lag or a relative moment has moved.
 pub fn tagged(context: &Context, content_type: &'static str, body: Vec<u8>) -> Response {
-    let digest = blake3::hash(&body).to_hex();
-    let tag = format!("\"{}\"", &digest[..32]);
-    let held = context.header(IF_NONE_MATCH).is_some_and(|held| holds(held, &tag));
-    let mut response = Response::new(if held { Vec::new() } else { body }.into());
+    let (body, mut text) = (Bytes::from(body), [b'"'; 34]);
+    text[1..33].copy_from_slice(&blake3::hash(&body).to_hex().as_bytes()[..32]);
+    // Hex digits and quotes are a header's value; no tag at all would be right too.
+    let tag = HeaderValue::from_bytes(&text).unwrap_or(HeaderValue::from_static("\"\""));
+    let headers = HeaderMap::from_iter([
+        (CONTENT_TYPE, HeaderValue::from_static(content_type)),
+        (CACHE_CONTROL, HeaderValue::from_static("private, no-cache")),
+        (VARY, HeaderValue::from_static("Accept, Authorization")),
+        (ETAG, tag.clone()),
+    ]);
+    let mut response = conditional(context, &tag, headers, body.clone());
+    response.extensions_mut().insert(Tagged { content_type, body, tag });
+    response
+}
+
+/// An answer with this tag, or 304 without its body and its type when the caller already holds it.
+pub(super) fn conditional(context: &Context, tag: &HeaderValue, headers: HeaderMap, body: Bytes) -> Response {
+    let tag = tag.to_str().unwrap_or_default();
+    let held = context.header(IF_NONE_MATCH).is_some_and(|held| holds(held, tag));
+    let mut response = Response::new(if held { Bytes::new() } else { body }.into());
+    *response.headers_mut() = headers;
     if held {
         *response.status_mut() = StatusCode::NOT_MODIFIED;
-    } else {
-        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
-    }
-    let headers = response.headers_mut();
-    headers.insert(CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));
-    headers.insert(VARY, HeaderValue::from_static("Accept, Authorization"));
-    if let Ok(tag) = HeaderValue::from_str(&tag) {
-        headers.insert(ETAG, tag);
+        response.headers_mut().remove(CONTENT_TYPE);
     }
     response
 }

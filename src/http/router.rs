@@ -59,6 +59,8 @@ pub struct Route<S: 'static> {
     pub open: bool,
     /// Whether it is answered however much is under way: it costs nearly nothing, and tells how the service fares.
     pub vital: bool,
+    /// Whether its answer follows from the caller, the address and the record alone, so that it may be given again.
+    cached: bool,
     /// Answers HEAD too, without the body.
     get: Option<Operation<S>>,
     put: Option<Operation<S>>,
@@ -69,7 +71,16 @@ pub struct Route<S: 'static> {
 impl<S> Route<S> {
     /// A row for this path, as yet without methods.
     pub const fn at(path: &'static str) -> Self {
-        Route { path, open: false, vital: false, get: None, put: None, post: None, delete: None }
+        Route {
+            path,
+            open: false,
+            vital: false,
+            cached: false,
+            get: None,
+            put: None,
+            post: None,
+            delete: None,
+        }
     }
 
     /// With GET for everyone, whoever they are.
@@ -80,6 +91,12 @@ impl<S> Route<S> {
     /// Answered however much is under way.
     pub const fn vital(self) -> Self {
         Route { vital: true, ..self }
+    }
+
+    /// With an answer to GET that follows from the caller, the address and the record alone: from no other header and no
+    /// state of the program.
+    pub const fn cached(self) -> Self {
+        Route { cached: true, ..self }
     }
 
     /// With GET and HEAD.
@@ -282,8 +299,20 @@ async fn carry_out<S: Gate>(
         Method::PUT | Method::POST => body::read(context, asked.body, operation.body_max).await?,
         _ => Bytes::new(),
     };
+    let kept = route.cached && matches!(context.method, Method::GET | Method::HEAD);
+    let cache = if kept { state.answers(now) } else { None };
+    if let Some((cache, stamp)) = &cache
+        && let Some(answer) = cache.get(stamp, &caller, context)
+    {
+        return Ok(answer);
+    }
+    let of = cache.is_some().then(|| Arc::clone(&caller));
     let request = Request { caller, body, ..Request::new(context.clone(), arguments, query) };
-    (operation.handler)(state.serving(&asker, now), request).await
+    let answer = (operation.handler)(state.serving(&asker, now), request).await;
+    if let (Some((cache, stamp)), Some(caller), Ok(answer)) = (&cache, of, &answer) {
+        cache.put(stamp, &caller, context, answer);
+    }
+    answer
 }
 
 /// What OPTIONS is answered with; no site but ours is allowed anything, so there is no more to it.

@@ -21,6 +21,7 @@ use super::tasks::{Ended, Fallen, Tasks};
 use super::{access, agent_folders, clock, due, namespaces, projection, relist};
 use crate::app::AppState;
 use crate::catalog::CatalogWriter;
+use crate::http::answer_cache::AnswerCache;
 use crate::http::{self, Hosts, RequestStats, ServerOptions};
 use strandline_clock::{Clock, SteadyClock};
 use strandline_log::{Appender, LogError, WriterProblem};
@@ -145,6 +146,7 @@ impl Service {
             access,
             catalog,
             announcement: options.announcement,
+            answers: AnswerCache::default(),
         };
         let hosts = Hosts::for_listener(address, &options.hosts);
         let serving = ServerOptions { requests, load, ..ServerOptions::new(hosts) };

@@ -8,7 +8,7 @@ use super::path;
 
 /// Of which projects and groups somebody is a member, by full path. The one place that compares a caller with a project:
 /// what a caller sees and what a caller writes follow the same rule.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize)]
 pub struct Membership {
     /// In lower case.
     projects: BTreeSet<String>,

@@ -75,7 +75,7 @@ pub use left_behind::ListLeftBehind;
 pub use onset::{GetEnvironmentOnset, GetResourceOnset, OnsetFilter};
 pub use overview::GetOverview;
 pub use projects::{GetProject, ListProjects};
-pub use queries::{Progress, Queries};
+pub use queries::{Progress, Queries, Stamp};
 pub use question::{Context, Question};
 pub use resources::{GetResource, ListEnvironmentResources};
 pub use scope::Scope;

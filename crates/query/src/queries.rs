@@ -15,7 +15,7 @@ use crate::reader::{self, Reader};
 use crate::scope::Scope;
 use crate::words;
 use strandline_clock::Clock;
-use strandline_log::LogReader;
+use strandline_log::{LogReader, WriterProblem};
 use strandline_model::{At, Offset, Timestamp};
 use strandline_sqlite::{Asker, Crowd, Pool};
 use strandline_view::ViewStatus;
@@ -27,6 +27,18 @@ pub struct Progress {
     pub head: Offset,
     /// Last one the view holds.
     pub checkpoint: Offset,
+}
+
+/// A state of the record, for telling whether an answer is still the same.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stamp {
+    /// Of the files that are read: another after a rebuild.
+    generation: u64,
+    head: Offset,
+    checkpoint: Offset,
+    problem: Option<WriterProblem>,
+    /// Since what is pruned, and up to when clusters are confirmed, moves without a change.
+    second: i64,
 }
 
 /// Answers queries; clones share one pool of readers.
@@ -119,6 +131,16 @@ impl Queries {
     pub fn progress(&self) -> Progress {
         let (head, checkpoint) = self.status.progress();
         Progress { head, checkpoint }
+    }
+
+    /// The state of the record that answers come from, in the second of this time; none where there are no answers now.
+    /// Two answers to the same question under one stamp tell the same, up to what a second does to ages.
+    pub fn stamp(&self, now: Timestamp) -> Option<Stamp> {
+        let (head, checkpoint) = self.status.progress();
+        let (generation, problem) = (self.pool.generation(), self.status.writer_problem());
+        let second = now.as_micros().div_euclid(1_000_000);
+        let stamp = Stamp { generation, head, checkpoint, problem, second };
+        (self.status.is_usable() && !self.status.is_damaged()).then_some(stamp)
     }
 
     /// Answers a question for a caller, as of a time.

@@ -61,7 +61,11 @@ pub fn record<T: Send, F: Future<Output = T> + Send>(
 
 /// Queries over the projected state of a directory.
 pub fn queries(directory: &Path, clock: Arc<dyn Clock>) -> Queries {
-    let status = ViewStatus::new(Watermark::default());
+    reading(directory, clock, ViewStatus::new(Watermark::default()))
+}
+
+/// The same, which know how far the view is.
+fn reading(directory: &Path, clock: Arc<dyn Clock>, status: ViewStatus) -> Queries {
     status.set_usable(true);
     Queries::new(directory, 1, status, clock)
 }
@@ -244,6 +248,7 @@ pub struct World {
     pub heads: Vec<Offset>,
     rules: RuleSet,
     directory: TempDir,
+    status: ViewStatus,
 }
 
 impl World {
@@ -263,8 +268,9 @@ impl World {
     pub fn judged_by(rules: RuleSet, events: impl IntoIterator<Item = Event>) -> Self {
         let directory = tempfile::tempdir().expect("a temporary directory");
         let clock = Arc::new(ManualClock::default());
-        let queries = queries(directory.path(), clock.clone());
-        let mut world = World { queries, clock, heads: vec![Offset::ZERO], rules, directory };
+        let status = ViewStatus::new(Watermark::default());
+        let queries = reading(directory.path(), clock.clone(), status.clone());
+        let mut world = World { queries, clock, heads: vec![Offset::ZERO], rules, directory, status };
         world.go_on(events);
         world
     }
@@ -293,6 +299,8 @@ impl World {
             Projector::open(self.directory.path(), ProjectorOptions::small(self.rules.clone()))
                 .expect("the view opens");
         while projector.step().expect("the view takes the log").is_some() {}
+        self.status.head().set(self.head());
+        self.status.checkpoint().set(projector.checkpoint());
     }
 
     /// Opens its log for writing, until the appender and all its clones are gone.

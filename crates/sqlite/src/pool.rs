@@ -106,6 +106,11 @@ impl<T: Send + 'static> Pool<T> {
         tokio::task::spawn_blocking(work).await.unwrap_or(Err(PoolError::Panicked))
     }
 
+    /// The generation of the readers: another after [`Pool::reset`] and [`Pool::replace`].
+    pub fn generation(&self) -> u64 {
+        self.shared.lock().0
+    }
+
     /// Who is at work, and who waits.
     pub fn crowd(&self) -> Crowd {
         self.shared.turns.crowd()

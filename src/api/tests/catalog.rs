@@ -1,5 +1,6 @@
 //! The catalog over HTTP: what jobs and people declare, what becomes of it, and what is refused.
 
+mod answers;
 mod examples;
 mod flow;
 mod gitlab;

@@ -119,5 +119,6 @@ pub(crate) fn state(ready: bool) -> AppState {
         access: local(),
         catalog: catalog.clone(),
         announcement: crate::app::Announcement::default(),
+        answers: crate::http::answer_cache::AnswerCache::default(),
     }
 }
