@@ -27,6 +27,7 @@ mod search;
 pub(crate) mod tests;
 mod timeline;
 mod tokens;
+mod watch;
 
 pub use metrics::prometheus_text;
 pub use routes::routes;

@@ -3,14 +3,14 @@
 use super::{
     agents, catalog, clusters, coverage, deployments, diffs, document, environments, events, fields, forget,
     graphql, images, metrics, onset, overview, probes, projects, rebuild, relist, resources, search,
-    timeline, tokens,
+    timeline, tokens, watch,
 };
 use crate::app::AppState;
 use crate::http::params::{
     AGENT, AT, BELOW, BODIES, BUCKETS, CHILDREN, CLUSTER, CLUSTERS, COLLAPSE, CONTINUE, DEPTH, ENVIRONMENT,
     FIELD, FORMAT, FROM, GONE, GROUP, GROUP_BY, HEALTH, HEALTH_ONE, IGNORE, IMAGE, INCLUDE, KIND, LABELS,
     LANE, LIMIT, MAP, NAME, NAMESPACE, ORDER, OWNER, PROJECT, PROJECT_ONE, PROTECTED, REASON, REF, REGION,
-    SINCE, STATE, STATUS, TAG, TIER, TO, TYPE, TZ, UNDER, VAR, VERBOSE, VIEW, WINDOW, WITH,
+    SINCE, STATE, STATUS, TAG, TIER, TIMEOUT, TO, TYPE, TZ, UNDER, VAR, VERBOSE, VIEW, WINDOW, WITH,
 };
 use crate::http::respond;
 use crate::http::router::{Route, Router, mount, nothing_here};
@@ -31,6 +31,10 @@ pub const ROUTES: &[Route<AppState>] = &[
             TZ, LIMIT,
         ],
         |state, request| Box::pin(overview::overview(state, request)),
+    ),
+    Route::at("/api/v1/watch").get(
+        &[TIER, REGION, PROJECT, GROUP, CLUSTERS, AGENT, STATE, NAME, HEALTH, LABELS, FROM, TZ, TIMEOUT],
+        |state, request| Box::pin(watch::watch(state, request)),
     ),
     Route::at("/api/v1/rebuild")
         .get(&[], |state, request| Box::pin(rebuild::report(state, request)))

@@ -8,6 +8,7 @@ mod ports;
 pub mod selection;
 pub mod span;
 mod state;
+pub mod watch;
 
 pub use announcement::{Announcement, Notice};
 pub use ports::{ClusterLists, Metrics, Readiness, Rebuilding, RelistFilter, Relisting};

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::announcement::Announcement;
 use super::ports::{Metrics, Readiness, Rebuilding, Relisting};
+use super::watch::Watch;
 use crate::catalog::CatalogWriter;
 use crate::http::answer_cache::AnswerCache;
 use crate::http::auth::{Authenticator, Gate};
@@ -39,6 +40,8 @@ pub struct AppState {
     pub access: Arc<Authenticator>,
     /// The answers that may be given again.
     pub answers: AnswerCache,
+    /// Streams of what changes.
+    pub watch: Watch,
     /// Changes the catalog.
     pub catalog: CatalogWriter,
     /// The announcement at the top of the start page.

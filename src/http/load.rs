@@ -19,6 +19,10 @@ use strandline_sqlite::Asker;
 pub struct LoadLimits {
     /// Requests of one who asks.
     pub requests_each: usize,
+    /// Streams of all.
+    pub streams: usize,
+    /// Streams of one who asks.
+    pub streams_each: usize,
     /// Bytes of all.
     pub bytes: usize,
     /// Bytes of one who asks.
@@ -35,6 +39,8 @@ impl Default for LoadLimits {
     fn default() -> Self {
         LoadLimits {
             requests_each: 64,
+            streams: 768,
+            streams_each: 32,
             bytes: 128 * 1024 * 1024,
             bytes_each: 64 * 1024 * 1024,
             connections: 1024,
@@ -55,6 +61,7 @@ pub struct Load {
 #[derive(Debug, Default)]
 struct Requests {
     bytes: usize,
+    streams: usize,
     by: HashMap<Asker, Share>,
 }
 
@@ -62,6 +69,7 @@ struct Requests {
 #[derive(Clone, Copy, Debug, Default)]
 struct Share {
     requests: usize,
+    streams: usize,
     bytes: usize,
 }
 
@@ -70,6 +78,8 @@ struct Share {
 pub struct LoadCounts {
     /// Requests that were let in and whose answers were not taken yet.
     pub requests: usize,
+    /// Streams that are open.
+    pub streams: usize,
     /// Bytes of these and of their answers.
     pub bytes: usize,
     /// Connections that may ask for everything.
@@ -103,7 +113,8 @@ impl Load {
         let (connections, reserve, connections_refused) = self.places.counts();
         let held = self.lock();
         let requests = held.by.values().map(|share| share.requests).sum();
-        LoadCounts { requests, bytes: held.bytes, connections, reserve, connections_refused }
+        let streams = held.streams;
+        LoadCounts { requests, streams, bytes: held.bytes, connections, reserve, connections_refused }
     }
 }
 
@@ -121,6 +132,7 @@ struct Opened {
 #[derive(Debug)]
 struct Taken {
     asker: Asker,
+    is_stream: bool,
     bytes: usize,
 }
 
@@ -143,7 +155,35 @@ impl Account {
             return Err(Problem::new(ProblemCode::TooManyRequests, detail));
         }
         requests.by.insert(Arc::clone(asker), Share { requests: share.requests + 1, ..share });
-        *opened.lock() = Some(Taken { asker: Arc::clone(asker), bytes: 0 });
+        *opened.lock() = Some(Taken { asker: Arc::clone(asker), is_stream: false, bytes: 0 });
+        Ok(())
+    }
+
+    /// Goes on as a stream, which lasts: it counts among the streams and no longer among the requests under way.
+    ///
+    /// # Errors
+    /// `too_many_requests` when who asks has as many open as one may have, and `overloaded` when all have.
+    pub fn become_stream(&self) -> Result<(), Problem> {
+        let Some(opened) = &self.0 else { return Ok(()) };
+        let limits = opened.load.limits;
+        let mut requests = opened.load.lock();
+        let mut taken = opened.lock();
+        let Some(taken) = taken.as_mut().filter(|taken| !taken.is_stream) else { return Ok(()) };
+        let open = requests.by.get(&taken.asker).map_or(0, |share| share.streams);
+        if open >= limits.streams_each {
+            let detail = format!("you have reached the limit of {} open streams", limits.streams_each);
+            return Err(Problem::new(ProblemCode::TooManyRequests, detail));
+        }
+        if requests.streams >= limits.streams {
+            let detail = format!("the limit of {} open streams is reached; retry later", limits.streams);
+            return Err(Problem::new(ProblemCode::Overloaded, detail));
+        }
+        requests.streams += 1;
+        taken.is_stream = true;
+        if let Some(share) = requests.by.get_mut(&taken.asker) {
+            share.requests -= 1;
+            share.streams += 1;
+        }
         Ok(())
     }
 
@@ -204,10 +244,12 @@ impl Drop for Opened {
         let Some(taken) = self.lock().take() else { return };
         let mut requests = self.load.lock();
         requests.bytes -= taken.bytes;
+        requests.streams -= usize::from(taken.is_stream);
         let Some(share) = requests.by.get_mut(&taken.asker) else { return };
-        share.requests -= 1;
+        share.requests -= usize::from(!taken.is_stream);
+        share.streams -= usize::from(taken.is_stream);
         share.bytes -= taken.bytes;
-        if share.requests == 0 {
+        if share.requests + share.streams == 0 {
             requests.by.remove(&taken.asker);
         }
     }
@@ -254,6 +296,27 @@ mod tests {
         drop(other.clone());
         assert_eq!(load.counts().requests, 1, "it lasts as long as anything of it");
         drop(other);
+        assert_eq!(load.counts(), LoadCounts::default());
+        assert!(load.lock().by.is_empty(), "nothing is kept of who is gone");
+    }
+
+    #[test]
+    fn a_stream_leaves_the_requests_and_has_limits_of_its_own() {
+        let limits = LoadLimits { requests_each: 1, streams: 3, streams_each: 2, ..LoadLimits::default() };
+        let load = Load::new(limits);
+        let stream = |asker: &str| {
+            let account = entered(&load, asker)?;
+            account.become_stream().map_err(|problem| problem.code)?;
+            Ok::<_, ProblemCode>(account)
+        };
+        let open = [stream("much").expect("a stream"), stream("much").expect("a stream")];
+        assert_eq!(open[0].become_stream().map_err(|problem| problem.code), Ok(()), "it is one already");
+        assert_eq!(stream("much").err(), Some(ProblemCode::TooManyRequests));
+        let request = entered(&load, "much").expect("a request beside its streams");
+        let other = stream("other").expect("a stream");
+        assert_eq!(stream("third").err(), Some(ProblemCode::Overloaded));
+        assert_eq!((load.counts().streams, load.counts().requests), (3, 1));
+        drop((open, request, other));
         assert_eq!(load.counts(), LoadCounts::default());
         assert!(load.lock().by.is_empty(), "nothing is kept of who is gone");
     }

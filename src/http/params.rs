@@ -77,6 +77,8 @@ pub const SINCE: Parameter = Parameter::one("since");
 pub const HEALTH_ONE: Parameter = Parameter::one("health");
 /// How long before it changes are looked at.
 pub const WINDOW: Parameter = Parameter::one("window");
+/// After which time a stream ends.
+pub const TIMEOUT: Parameter = Parameter::one("timeout");
 /// Equal parts of a span of time.
 pub const BUCKETS: Parameter = Parameter::one("buckets");
 /// Only these lanes of a timeline.

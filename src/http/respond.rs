@@ -110,8 +110,18 @@ pub fn uncached_json(status: StatusCode, value: &impl Serialize) -> Result<Respo
 /// A problem, as `application/problem+json`.
 pub fn problem(problem: Problem, context: &Context) -> Response {
     let (status, headers) = (problem.status(), problem.headers().collect::<Vec<_>>());
-    let code = problem.code;
-    let document = ProblemDocument {
+    let document = document(problem, context);
+    // Serialising strings cannot fail; should it ever, an empty object still is valid JSON.
+    let body = serde_json::to_vec(&document).unwrap_or_else(|_| b"{}".to_vec());
+    let mut response = uncached(status, "application/problem+json", body);
+    response.headers_mut().extend(headers);
+    response
+}
+
+/// What a problem says of itself.
+pub fn document(problem: Problem, context: &Context) -> ProblemDocument {
+    let (code, status) = (problem.code, problem.status());
+    ProblemDocument {
         kind: format!("urn:strandline:problem:{}", code.as_str()),
         title: code.title().to_owned(),
         status: status.as_u16(),
@@ -124,12 +134,7 @@ pub fn problem(problem: Problem, context: &Context) -> Response {
         earliest: problem.earliest.map(|earliest| *earliest),
         place: problem.place.map(|place| *place),
         gone: problem.gone.map(|gone| *gone),
-    };
-    // Serialising strings cannot fail; should it ever, an empty object still is valid JSON.
-    let body = serde_json::to_vec(&document).unwrap_or_else(|_| b"{}".to_vec());
-    let mut response = uncached(status, "application/problem+json", body);
-    response.headers_mut().extend(headers);
-    response
+    }
 }
 
 /// An answer that no cache keeps and that is never "not modified", whatever the caller says to hold.

@@ -20,6 +20,7 @@ use super::setup::{self, listen, load, settings};
 use super::tasks::{Ended, Fallen, Tasks};
 use super::{access, agent_folders, clock, due, namespaces, projection, relist};
 use crate::app::AppState;
+use crate::app::watch::Watch;
 use crate::catalog::CatalogWriter;
 use crate::http::answer_cache::AnswerCache;
 use crate::http::{self, Hosts, RequestStats, ServerOptions};
@@ -134,6 +135,7 @@ impl Service {
         watchers.keep("access", move |stop| {
             access::follow(file.clone(), Arc::clone(&known), Arc::clone(&now), stop)
         });
+        let watch = Watch::new(stopping.clone());
         let state = AppState {
             queries,
             readiness,
@@ -144,10 +146,12 @@ impl Service {
             ignored,
             clock: clock_of,
             access,
+            watch: watch.clone(),
             catalog,
             announcement: options.announcement,
             answers: AnswerCache::default(),
         };
+        server.need("watch", watch.follow(state.queries.clone()));
         let hosts = Hosts::for_listener(address, &options.hosts);
         let serving = ServerOptions { requests, load, ..ServerOptions::new(hosts) };
         server.need("server", http::serve(listener, crate::site::site(&state), serving, stopping.clone()));

@@ -48,3 +48,4 @@ mod topologies;
 mod transfer;
 mod vanished;
 mod waits;
+mod watch;

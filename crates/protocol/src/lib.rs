@@ -16,6 +16,7 @@ mod problem;
 mod problem_code;
 mod timeline;
 mod tokens;
+mod watch;
 mod write;
 
 pub use catalog::{Agent, Deployment, LeftBehind, LeftNamespace, Project, ProjectGroup};
@@ -39,6 +40,7 @@ pub use timeline::{
     Bucket, Entry, EntryHealth, EntryResource, Tally, Timeline, TimelineBelow, TimelineGap, TimelinePage,
 };
 pub use tokens::{TokenReport, TokensReport};
+pub use watch::WatchedEnvironment;
 pub use write::{WithWarnings, Withdrawn, WriteMetadata, Written, WrittenList};
 
 use serde::{Deserialize, Serialize};

@@ -59,6 +59,8 @@ pub enum ProblemCode {
     Compacted,
     /// The log lost what was recorded.
     Lost,
+    /// A stream ends, and what it would have said is to be asked for anew.
+    StreamReset,
     /// The body is too large.
     BodyTooLarge,
     /// The address is too long.
@@ -93,7 +95,7 @@ pub enum ProblemCode {
 
 impl ProblemCode {
     /// All of them.
-    pub const ALL: [ProblemCode; 43] = [
+    pub const ALL: [ProblemCode; 44] = [
         ProblemCode::InvalidParameter,
         ProblemCode::MalformedRequest,
         ProblemCode::InvalidBody,
@@ -122,6 +124,7 @@ impl ProblemCode {
         ProblemCode::AmbiguousDeployment,
         ProblemCode::Compacted,
         ProblemCode::Lost,
+        ProblemCode::StreamReset,
         ProblemCode::BodyTooLarge,
         ProblemCode::UriTooLong,
         ProblemCode::UnsupportedMediaType,
@@ -193,6 +196,7 @@ impl ProblemCode {
             ProblemCode::AmbiguousUid => ("ambiguous_uid", 409, "Ambiguous UID"),
             ProblemCode::Compacted => ("compacted", 410, "That time is older than the retention period"),
             ProblemCode::Lost => ("lost", 410, "Recorded data is lost"),
+            ProblemCode::StreamReset => ("stream_reset", 410, "The stream ended; list again"),
             ProblemCode::BodyTooLarge => ("body_too_large", 413, "Body too large"),
             ProblemCode::UnsupportedMediaType => ("unsupported_media_type", 415, "Body is not JSON"),
             ProblemCode::UriTooLong => ("uri_too_long", 414, "URL too long"),

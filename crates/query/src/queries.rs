@@ -143,6 +143,11 @@ impl Queries {
         (self.status.is_usable() && !self.status.is_damaged()).then_some(stamp)
     }
 
+    /// Waits until the view has moved past an offset; returns where it is then.
+    pub async fn moved_past(&self, offset: Offset) -> Offset {
+        self.status.checkpoint().passed(offset).await
+    }
+
     /// Answers a question for a caller, as of a time.
     ///
     /// # Errors
@@ -162,6 +167,15 @@ impl Queries {
             question.answer(context).map_err(|error| placed(error).dated(log).or_lost(log))
         })
         .await
+    }
+
+    /// The offset that a time stands for.
+    ///
+    /// # Errors
+    /// When it cannot be asked for.
+    pub async fn offset_of(&self, at: At) -> Result<Offset> {
+        let now = self.clock.now();
+        self.read(move |view, log| Ok(Moment::find(view, log, now, at, None)?.offset)).await
     }
 
     /// Whether one time is later than another, durations being counted back from a third one. An offset is compared by

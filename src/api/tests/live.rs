@@ -52,7 +52,7 @@ fn holds(path: &str, expected: &str, ask: &Ask, answer: &str, code: &str) {
         _ => panic!("a body where none is documented, or none where one is: {told}"),
     };
     let value = match media {
-        Some("text/plain" | "application/yaml" | "application/openmetrics-text") => {
+        Some("text/plain" | "text/event-stream" | "application/yaml" | "application/openmetrics-text") => {
             Value::String(body(answer).to_owned())
         }
         _ => serde_json::from_str(body(answer)).unwrap_or_default(),

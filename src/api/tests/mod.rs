@@ -11,6 +11,7 @@ mod server;
 
 use std::sync::{Arc, OnceLock};
 
+use crate::app::watch::Watch;
 use crate::app::{AppState, ClusterLists, Metrics, Readiness, Rebuilding, RelistFilter, Relisting};
 use crate::catalog::CatalogWriter;
 use crate::http::auth::{AccessConfig, Gate, TokenConfig};
@@ -22,6 +23,8 @@ use strandline_log::LogWriter;
 use strandline_model::Timestamp;
 use strandline_protocol::{Check, RebuildReport, RebuildState, RelistReport};
 use strandline_query::Queries;
+use tokio_util::sync::CancellationToken;
+
 use strandline_view::ruleset::RuleSet;
 use strandline_view::{Projector, ViewStatus};
 
@@ -117,6 +120,7 @@ pub(crate) fn state(ready: bool) -> AppState {
         ignored: Arc::default(),
         clock: Arc::new(SystemClock),
         access: local(),
+        watch: Watch::new(CancellationToken::new()),
         catalog: catalog.clone(),
         announcement: crate::app::Announcement::default(),
         answers: crate::http::answer_cache::AnswerCache::default(),

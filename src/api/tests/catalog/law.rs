@@ -4,7 +4,7 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::{Town, labelled};
+use super::{Town, body, labelled};
 use crate::site;
 use strandline_syntax::percent_encode;
 use strandline_testkit;
@@ -205,6 +205,26 @@ impl Side {
         None
     }
 
+    /// What a stream says of what happened since an offset.
+    async fn watched(&self, since: u64) -> Vec<(String, Value)> {
+        let path = format!("/api/v1/watch?timeout=0s&state=available,stopping,stopped&from={since}");
+        let answer = self.town.answer(OWN.0, "GET", &path, "").await;
+        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+        let (mut events, mut name) = (Vec::new(), "");
+        for line in body(&answer).lines() {
+            if let Some(event) = line.strip_prefix("event:") {
+                name = event.trim();
+            }
+            if let Some(data) = line.strip_prefix("data:") {
+                let mut value: Value = serde_json::from_str(data).expect("JSON");
+                uncounted(&mut value);
+                events.push((name.to_owned(), value));
+            }
+        }
+        assert_eq!(events.last().map(|(name, _)| name.as_str()), Some("bookmark"), "{answer}");
+        events
+    }
+
     async fn read(&self, path: &str) -> String {
         plain(&self.town.answer(OWN.0, "GET", path, "").await)
     }
@@ -337,9 +357,14 @@ proptest! {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
         runtime.block_on(async {
             let (full, alone) = (Side::new(true).await, Side::new(false).await);
+            let mut begun = vec![];
             for (number, step) in steps.iter().enumerate() {
+                begun.push((full.town.world.head().get(), alone.town.world.head().get()));
                 let answers = (full.take(step).await, alone.take(step).await);
                 assert_eq!(answers.0, answers.1, "step {number}: {step:?} of {steps:#?}");
+            }
+            for (of_full, of_alone) in begun {
+                assert_eq!(full.watched(of_full).await, alone.watched(of_alone).await, "since {of_full} after {steps:#?}");
             }
             for path in questions() {
                 assert_eq!(full.read(&path).await, alone.read(&path).await, "{path} after {steps:#?}");

@@ -1,0 +1,85 @@
+//! One list that is watched, for all who watch it with the same rights.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use tokio::sync::{Mutex, broadcast};
+
+use super::event::{Round, round};
+use super::listing::{self, Digest};
+use crate::http::problem::Problem;
+use strandline_model::{At, EnvironmentFilter, Offset};
+use strandline_query::{Queries, Scope};
+
+/// Rounds that are kept for who is slow to take them.
+pub(super) const ROUNDS_KEPT: usize = 32;
+
+/// A list that is watched.
+pub(super) struct Feed {
+    scope: Scope,
+    filter: EnvironmentFilter,
+    rounds: broadcast::Sender<Arc<Round>>,
+    reached: AtomicU64,
+    /// The list as it was read last; none before.
+    state: Mutex<Option<State>>,
+}
+
+struct State {
+    at: Offset,
+    known: Arc<Digest>,
+}
+
+impl Feed {
+    pub(super) fn new(scope: &Scope, filter: &EnvironmentFilter) -> Self {
+        Feed {
+            scope: scope.clone(),
+            filter: filter.clone(),
+            rounds: broadcast::channel(ROUNDS_KEPT).0,
+            reached: AtomicU64::default(),
+            state: Mutex::default(),
+        }
+    }
+
+    pub(super) fn subscribe(&self) -> broadcast::Receiver<Arc<Round>> {
+        self.rounds.subscribe()
+    }
+
+    pub(super) fn is_watched(&self) -> bool {
+        self.rounds.receiver_count() > 0
+    }
+
+    /// Up to which offset all rounds were sent.
+    pub(super) fn reached(&self) -> Offset {
+        Offset::new(self.reached.load(Ordering::Acquire))
+    }
+
+    /// The list as it was read last.
+    pub(super) async fn known(&self) -> (Offset, Arc<Digest>) {
+        let state = self.state.lock().await;
+        state.as_ref().map_or_else(Default::default, |state| (state.at, Arc::clone(&state.known)))
+    }
+
+    /// Reads the list again where the view has moved, and sends what changed in it.
+    ///
+    /// # Errors
+    /// When it cannot be read; what changed is sent the next time.
+    pub(super) async fn advance(&self, queries: &Queries) -> Result<(), Problem> {
+        let mut state = self.state.lock().await;
+        let to = queries.offset_of(At::Now).await?;
+        if state.as_ref().is_some_and(|state| state.at >= to) {
+            return Ok(());
+        }
+        let listing = listing::read(queries, &self.scope, &self.filter, At::Offset(to)).await?;
+        if let Some(before) = state.as_ref() {
+            let round = round(&before.known, &listing, before.at, to)?;
+            if !round.events.is_empty() {
+                // Nobody being left to take it is no failure.
+                let _ = self.rounds.send(Arc::new(round));
+            }
+        }
+        *state = Some(State { at: to, known: Arc::new(listing::digest(&listing)) });
+        // After the round was sent: who sees this offset finds the round.
+        self.reached.store(to.get(), Ordering::Release);
+        Ok(())
+    }
+}
