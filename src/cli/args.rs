@@ -30,7 +30,7 @@ pub use output::{ColorChoice, ListArgs, OutputArgs, OutputFormat, ServerArgs};
 pub use probe::ProbeArgs;
 pub use read::{
     CoverageArgs, EventsArgs, GetCommand, HistoryArgs, LeftBehindArgs, ReadCommand, TreeArgs, VersionArgs,
-    WhyArgs,
+    WaitArgs, WaitCondition, WhyArgs,
 };
 pub use redact::RedactArgs;
 pub use timeline::{OnsetArgs, TimelineArgs};

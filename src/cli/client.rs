@@ -1,14 +1,17 @@
 //! Reads from a server over HTTP.
 
-use std::path::Path;
+mod stream;
+mod token;
+
 use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
 use http::request::Builder;
 use http::uri::Scheme;
-use http::{HeaderValue, Request, StatusCode, Uri};
+use http::{HeaderValue, Request, Response, StatusCode, Uri};
 use http_body_util::{BodyExt, Full, Limited};
+use hyper::body::Incoming;
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy;
 use hyper_util::client::legacy::connect::HttpConnector;
@@ -21,6 +24,7 @@ use super::error::{CliError, Exit};
 use super::query::{Parameter, Parameters, with_query};
 use super::tls::{TRUST_HINT, tls};
 use strandline_syntax::diagnostics::of_json;
+use token::{token_of_environment, token_of_file};
 
 /// How long one answer may take.
 const TIMEOUT: Duration = Duration::from_secs(60);
@@ -30,9 +34,6 @@ const ANSWER_BYTES_MAX: usize = 512 * 1024 * 1024;
 
 /// The most items that one request asks for.
 const PAGE: u64 = strandline_query::PageRequest::MAX as u64;
-
-/// The variable that holds a token where no argument does.
-const TOKEN_VARIABLE: &str = "STRANDLINE_TOKEN";
 
 /// Asks a server.
 #[derive(Debug)]
@@ -127,8 +128,8 @@ impl Client {
 
     /// The status of an address, and the text of the answer.
     pub(super) async fn status(&self, what: &str, path: &str) -> Result<(StatusCode, Bytes), CliError> {
-        let request = Request::get(format!("{}{path}", self.server)).body(Full::default());
-        self.answer(what, request.map_err(|error| CliError::new(what, error))?).await
+        let request = Request::get(format!("{}{path}", self.server));
+        whole(what, self.sent(what, request, Bytes::new()).await?).await
     }
 
     async fn asked(
@@ -138,21 +139,26 @@ impl Client {
         query: &[Parameter],
         body: Bytes,
     ) -> Result<Value, CliError> {
-        let request = request.header(ACCEPT, "application/json").body(Full::new(body));
-        let mut request = request.map_err(|error| CliError::new(what, error))?;
-        request.headers_mut().extend(self.authorization.clone().map(|value| (AUTHORIZATION, value)));
-        let answer = tokio::time::timeout(TIMEOUT, self.answer(what, request)).await;
-        let (status, body) = answer.map_err(|_| {
-            CliError::new(what, format!("no answer from {} within {} s", self.server, TIMEOUT.as_secs()))
-        })??;
+        let request = request.header(ACCEPT, "application/json");
+        let answer = async { whole(what, self.sent(what, request, body).await?).await };
+        let answer = tokio::time::timeout(TIMEOUT, answer).await;
+        let (status, body) = answer.map_err(|_| self.silent(what))??;
         if status.is_success() {
             return serde_json::from_slice(&body).map_err(|error| {
                 CliError::new(what, format!("the response is not JSON: {}", of_json(&error)))
                     .hint(format!("check that {} is a Strandline server", self.server))
             });
         }
-        let refused = refused(what, &self.server, query, status, &body);
-        Err(if status == StatusCode::UNAUTHORIZED { self.unauthorized(refused) } else { refused })
+        Err(self.failed(what, query, status, &body))
+    }
+
+    fn failed(&self, what: &str, query: &[Parameter], status: StatusCode, body: &[u8]) -> CliError {
+        let refused = refused(what, &self.server, query, status, body);
+        if status == StatusCode::UNAUTHORIZED { self.unauthorized(refused) } else { refused }
+    }
+
+    fn silent(&self, what: &str) -> CliError {
+        CliError::new(what, format!("no answer from {} within {} s", self.server, TIMEOUT.as_secs()))
     }
 
     /// What to do about a token that is missing or not known.
@@ -166,25 +172,18 @@ impl Client {
         error.hint(hint).exit(Exit::Usage)
     }
 
-    async fn answer(
-        &self,
-        what: &str,
-        request: Request<Full<Bytes>>,
-    ) -> Result<(StatusCode, Bytes), CliError> {
-        let response = self.http.request(request).await.map_err(|error| {
+    async fn sent(&self, what: &str, request: Builder, body: Bytes) -> Result<Response<Incoming>, CliError> {
+        let request = request.body(Full::new(body));
+        let mut request = request.map_err(|error| CliError::new(what, error))?;
+        request.headers_mut().extend(self.authorization.clone().map(|value| (AUTHORIZATION, value)));
+        self.http.request(request).await.map_err(|error| {
             let why = root(&error);
             let hint = match why.starts_with("invalid peer certificate") {
                 true => TRUST_HINT,
                 false => "check that it is running, or set --server or STRANDLINE_SERVER",
             };
             CliError::new(what, format!("cannot connect to {}: {why}", self.server)).hint(hint)
-        })?;
-        let status = response.status();
-        let body = Limited::new(response.into_body(), ANSWER_BYTES_MAX).collect().await;
-        let body = body.map_err(|error| {
-            CliError::new(what, format!("the connection was closed during the response: {error}"))
-        })?;
-        Ok((status, body.to_bytes()))
+        })
     }
 
     /// All items of a list, or the first `limit`, page by page; the metadata is that of the last page.
@@ -226,21 +225,14 @@ impl Client {
     }
 }
 
-fn token_of_file(path: &Path) -> Result<TokenText, CliError> {
-    let what = || format!("reading the token in {}", path.display());
-    let text = std::fs::read_to_string(path);
-    let text = text.map_err(|error| CliError::new(what(), error).exit(Exit::Usage))?;
-    text.parse().map_err(|why| CliError::new(what(), why).exit(Exit::Usage))
-}
-
-/// A variable that is empty counts as absent, because that is how many take one away.
-fn token_of_environment() -> Result<Option<TokenText>, CliError> {
-    let text = std::env::var(TOKEN_VARIABLE).unwrap_or_default();
-    if text.trim().is_empty() {
-        return Ok(None);
-    }
-    let wrong = |why| CliError::new(format!("reading the token in {TOKEN_VARIABLE}"), why).exit(Exit::Usage);
-    text.parse().map(Some).map_err(wrong)
+/// All of an answer.
+async fn whole(what: &str, response: Response<Incoming>) -> Result<(StatusCode, Bytes), CliError> {
+    let status = response.status();
+    let body = Limited::new(response.into_body(), ANSWER_BYTES_MAX).collect().await;
+    let body = body.map_err(|error| {
+        CliError::new(what, format!("the connection was closed during the response: {error}"))
+    })?;
+    Ok((status, body.to_bytes()))
 }
 
 /// The innermost cause, which says what people can act on.
@@ -305,6 +297,8 @@ pub(super) fn refused(
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
     use crate::cli::runtime::runtime;
     use crate::http::auth::Gate;

@@ -46,6 +46,7 @@ mod token;
 mod transfer;
 mod tree;
 mod views;
+mod wait;
 mod why;
 
 pub use args::{
@@ -55,7 +56,7 @@ pub use args::{
     ImportArgs, ImportForm, KindsArgs, LeftBehindArgs, LineFormat, ListArgs, ObjectsArgs, OnsetArgs,
     OutputArgs, OutputFormat, OverviewArgs, PlaceArgs, ProbeArgs, ReadCommand, RebuildArgs, RedactArgs,
     RelistArgs, ReportFormat, RestoreArgs, ServeArgs, ServerArgs, Subject, TimelineArgs, TokenArgs,
-    TokenText, TreeArgs, VersionArgs, WhyArgs,
+    TokenText, TreeArgs, VersionArgs, WaitArgs, WaitCondition, WhyArgs,
 };
 pub use error::{CliError, Exit, Outcome};
 

@@ -15,7 +15,7 @@ use super::output::{Paint, document, write};
 use super::query::{Add, Parameters};
 use super::runtime::runtime;
 use super::views::Listed;
-use super::{catalog, coverage, images, onset, overview, timeline, tree, why};
+use super::{catalog, coverage, images, onset, overview, timeline, tree, wait, why};
 use crate::format::visible;
 use strandline_protocol::{
     Agent, Answer, Cluster, Collapse, Deployment, Environment, FoldedEvent, Graph, Project, ProjectGroup,
@@ -40,6 +40,7 @@ pub(super) fn run(command: &ReadCommand) -> Result<(), CliError> {
             ReadCommand::Events(args) => events(args).await,
             ReadCommand::Coverage(args) => coverage::list(args).await,
             ReadCommand::LeftBehind(args) => catalog::left_behind(args).await,
+            ReadCommand::Wait(args) => wait::wait(args).await,
             ReadCommand::Version(args) => version(args),
         }
     })

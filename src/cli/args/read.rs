@@ -1,13 +1,17 @@
 //! Commands that read from a server.
 
+use std::str::FromStr;
+use std::time::Duration;
+
 use clap::{Args, Subcommand};
 
+use super::address::AddressArgs;
 use super::filter::{EnvironmentsArgs, OverviewArgs};
 use super::output::{ListArgs, OutputArgs, ServerArgs};
 use super::subject::{FindArgs, ImagesArgs, PlaceArgs, Subject};
 use super::timeline::{OnsetArgs, TimelineArgs};
 use super::values::{deployment, environment, number, uid};
-use strandline_model::{CoverageState, DeploymentStatus, EnvironmentId, Health, Uid};
+use strandline_model::{CoverageState, DeploymentStatus, EnvironmentId, Health, Uid, parse_duration};
 use strandline_object::kube_event::EventType;
 use strandline_protocol::{Collapse, Graph, Why};
 use strandline_query::ResourceOrder;
@@ -82,6 +86,11 @@ pub enum ReadCommand {
   strandline left-behind shop.web.review-17
   strandline left-behind shop.web.review-17 -o json | jq -r '.namespaces[].kubectl'")]
     LeftBehind(LeftBehindArgs),
+    /// Wait until an environment has a health, and exit with code 1 if it does not in time
+    #[command(after_help = "Examples:
+  strandline wait --for=health=Healthy shop.web.production --timeout 5m
+  strandline wait --for=health=Healthy,Suspended shop.web.production --timeout 0s   only check")]
+    Wait(WaitArgs),
     /// Print the version
     Version(VersionArgs),
 }
@@ -190,6 +199,40 @@ pub enum GetCommand {
         #[command(flatten)]
         list: ListArgs,
     },
+}
+
+/// Arguments of `wait`.
+#[derive(Clone, Debug, Args)]
+pub struct WaitArgs {
+    /// Environment, such as shop.web.production
+    #[arg(value_parser = environment)]
+    pub environment: EnvironmentId,
+    /// Health to wait for, one or several: health=Healthy, health=Healthy,Suspended
+    #[arg(long = "for", value_name = "CONDITION")]
+    pub condition: WaitCondition,
+    /// How long to wait, such as 30s or 5m; 0s checks once
+    #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = duration)]
+    pub timeout: Duration,
+    /// Which server.
+    #[command(flatten)]
+    pub address: AddressArgs,
+}
+
+/// What is waited for: one of these healths.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WaitCondition(pub Vec<Health>);
+
+impl FromStr for WaitCondition {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let words = text.strip_prefix("health=").ok_or("use health=HEALTH, such as health=Healthy")?;
+        words.split(',').map(str::parse).collect::<Result<_, _>>().map(WaitCondition)
+    }
+}
+
+fn duration(text: &str) -> Result<Duration, String> {
+    parse_duration(text).ok_or_else(|| "use a duration such as 30s or 5m".to_owned())
 }
 
 /// Arguments of `tree`.
