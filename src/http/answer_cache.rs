@@ -44,35 +44,18 @@ struct Answer {
     tag: HeaderValue,
 }
 
-impl AnswerCache {
-    /// The answer to this question, if it was given under this stamp.
-    pub(super) fn get(&self, stamp: &Stamp, caller: &Arc<Caller>, context: &Context) -> Option<Response> {
-        let key = (Arc::clone(caller), address(context));
-        let kept = self.lock();
-        let answer = kept.answers.get(&key).filter(|_| kept.stamp.as_ref() == Some(stamp)).cloned()?;
-        // Copying headers needs no lock.
-        drop(kept);
-        Some(answer.respond(context))
-    }
+/// The place of an answer: to one question of one caller, under one stamp.
+pub(super) struct Place {
+    cache: AnswerCache,
+    stamp: Stamp,
+    key: (Arc<Caller>, String),
+}
 
-    /// Keeps an answer that was begun under this stamp, if it is one that can be kept and there is room.
-    pub(super) fn put(&self, stamp: &Stamp, caller: &Arc<Caller>, context: &Context, response: &Response) {
-        let Some(answer) = Answer::of(response).filter(|answer| answer.body.len() <= ANSWER_BYTES_MAX) else {
-            return;
-        };
-        let address = address(context);
-        let bytes = answer.body.len() + address.len() + ENTRY_BYTES;
-        let mut kept = self.lock();
-        if kept.stamp.as_ref() != Some(stamp) {
-            *kept = Kept { stamp: Some(stamp.clone()), ..Kept::default() };
-        }
-        if kept.bytes + bytes > BYTES_MAX {
-            return;
-        }
-        let before = kept.answers.insert((Arc::clone(caller), address), Arc::new(answer));
-        if before.is_none() {
-            kept.bytes += bytes;
-        }
+impl AnswerCache {
+    /// The place of the answer to what this caller asks for, as it was sent.
+    pub(super) fn place(self, stamp: Stamp, caller: &Arc<Caller>, context: &Context) -> Place {
+        let address = format!("{}?{}", context.path, context.query);
+        Place { cache: self, stamp, key: (Arc::clone(caller), address) }
     }
 
     fn lock(&self) -> MutexGuard<'_, Kept> {
@@ -81,16 +64,42 @@ impl AnswerCache {
     }
 }
 
+impl Place {
+    /// The answer, if it was given before.
+    pub(super) fn get(&self, context: &Context) -> Option<Response> {
+        let kept = self.cache.lock();
+        let answer =
+            kept.answers.get(&self.key).filter(|_| kept.stamp.as_ref() == Some(&self.stamp)).cloned()?;
+        // Copying headers needs no lock.
+        drop(kept);
+        Some(answer.respond(context))
+    }
+
+    /// Keeps the answer, if it is one that can be kept and there is room.
+    pub(super) fn put(self, response: &Response) {
+        let Some(answer) = Answer::of(response).filter(|answer| answer.body.len() <= ANSWER_BYTES_MAX) else {
+            return;
+        };
+        let Place { cache, stamp, key } = self;
+        let bytes = answer.body.len() + key.1.len() + ENTRY_BYTES;
+        let mut kept = cache.lock();
+        if kept.stamp.as_ref() != Some(&stamp) {
+            *kept = Kept { stamp: Some(stamp), ..Kept::default() };
+        }
+        if kept.bytes + bytes > BYTES_MAX {
+            return;
+        }
+        if kept.answers.insert(key, Arc::new(answer)).is_none() {
+            kept.bytes += bytes;
+        }
+    }
+}
+
 impl fmt::Debug for AnswerCache {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let kept = self.lock();
         f.debug_struct("AnswerCache").field("answers", &kept.answers.len()).finish_non_exhaustive()
     }
-}
-
-/// What was asked for, as it was sent.
-fn address(context: &Context) -> String {
-    format!("{}?{}", context.path, context.query)
 }
 
 impl Answer {
@@ -134,6 +143,16 @@ mod tests {
 
     fn caller(name: &str) -> Arc<Caller> {
         Arc::new(Caller { name: name.to_owned(), ..Caller::local() })
+    }
+
+    impl AnswerCache {
+        fn get(&self, stamp: &Stamp, caller: &Arc<Caller>, context: &Context) -> Option<Response> {
+            self.clone().place(stamp.clone(), caller, context).get(context)
+        }
+
+        fn put(&self, stamp: &Stamp, caller: &Arc<Caller>, context: &Context, response: &Response) {
+            self.clone().place(stamp.clone(), caller, context).put(response);
+        }
     }
 
     async fn text(response: Response) -> String {

@@ -300,17 +300,15 @@ async fn carry_out<S: Gate>(
         _ => Bytes::new(),
     };
     let kept = route.cached && matches!(context.method, Method::GET | Method::HEAD);
-    let cache = if kept { state.answers(now) } else { None };
-    if let Some((cache, stamp)) = &cache
-        && let Some(answer) = cache.get(stamp, &caller, context)
-    {
+    let answers = kept.then(|| state.answers(now)).flatten();
+    let place = answers.map(|(cache, stamp)| cache.place(stamp, &caller, context));
+    if let Some(answer) = place.as_ref().and_then(|place| place.get(context)) {
         return Ok(answer);
     }
-    let of = cache.is_some().then(|| Arc::clone(&caller));
     let request = Request { caller, body, ..Request::new(context.clone(), arguments, query) };
     let answer = (operation.handler)(state.serving(&asker, now), request).await;
-    if let (Some((cache, stamp)), Some(caller), Ok(answer)) = (&cache, of, &answer) {
-        cache.put(stamp, &caller, context, answer);
+    if let (Some(place), Ok(answer)) = (place, &answer) {
+        place.put(answer);
     }
     answer
 }
