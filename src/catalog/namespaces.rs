@@ -38,6 +38,19 @@ pub struct NamespaceEnvironments {
 }
 
 impl NamespaceEnvironments {
+    /// All namespaces of a cluster that is watched as a whole.
+    #[cfg(test)]
+    pub(crate) fn whole(cluster: &str, project: &str) -> Self {
+        NamespaceEnvironments {
+            cluster: cluster.into(),
+            project: project.into(),
+            names: Vec::new(),
+            watched: Vec::new(),
+            listed: true,
+            excluded: Vec::new(),
+        }
+    }
+
     /// The names of the namespaces that are environments now.
     async fn namespaces(&self, appender: &Appender) -> Result<BTreeSet<String>, AppendError> {
         let mut names: BTreeSet<String> = self.watched.iter().cloned().collect();

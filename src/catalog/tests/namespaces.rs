@@ -11,17 +11,6 @@ fn namespace(cluster: &str, name: &str) -> Thing {
     Thing { kind: "Namespace".into(), ..Thing::pod(cluster, "", name) }
 }
 
-fn whole(cluster: &str, project: &str) -> NamespaceEnvironments {
-    NamespaceEnvironments {
-        cluster: cluster.into(),
-        project: project.into(),
-        names: Vec::new(),
-        watched: Vec::new(),
-        listed: true,
-        excluded: Vec::new(),
-    }
-}
-
 /// The environments that are declared, with their sources and the clusters of their targets.
 async fn declared(appender: &Appender) -> Vec<(String, Source, Vec<String>)> {
     let read = |catalog: &mut Catalog<'_, '_>| {
@@ -50,7 +39,7 @@ fn play<F: Future<Output = ()> + Send>(of: impl FnOnce(Appender) -> F) {
 #[test]
 fn environments_follow_the_namespaces_that_are_recorded() {
     play(|appender| async move {
-        let mut reader = NamespaceReader::new(vec![whole("one", "local")], 10);
+        let mut reader = NamespaceReader::new(vec![NamespaceEnvironments::whole("one", "local")], 10);
         reader.declare(&appender).await.unwrap();
         assert!(ids(&appender).await.is_empty(), "nothing is recorded yet");
         apply_all(&appender, 1, &[namespace("one", "web"), namespace("one", "db")]).await;
@@ -68,7 +57,10 @@ fn environments_follow_the_namespaces_that_are_recorded() {
         assert_eq!(ids(&appender).await, ["local.web"]);
         // After a restart, and after the configuration asks for it no longer.
         let head = appender.declare(Source::Folder, Vec::new()).await.unwrap().head;
-        NamespaceReader::new(vec![whole("one", "local")], 10).declare(&appender).await.unwrap();
+        NamespaceReader::new(vec![NamespaceEnvironments::whole("one", "local")], 10)
+            .declare(&appender)
+            .await
+            .unwrap();
         assert_eq!(appender.declare(Source::Folder, Vec::new()).await.unwrap().head, head, "nothing changed");
         let mut none = NamespaceReader::new(Vec::new(), 10);
         none.declare(&appender).await.unwrap();
@@ -82,7 +74,8 @@ fn the_same_namespace_of_two_clusters_is_one_environment_of_a_shared_project() {
         for cluster in ["one", "two"] {
             apply_all(&appender, 1, &[namespace(cluster, "web")]).await;
         }
-        let clusters = vec![whole("one", "shop"), whole("two", "shop")];
+        let clusters =
+            vec![NamespaceEnvironments::whole("one", "shop"), NamespaceEnvironments::whole("two", "shop")];
         NamespaceReader::new(clusters, 10).declare(&appender).await.unwrap();
         let both = vec!["one/web".to_owned(), "two/web".to_owned()];
         assert_eq!(declared(&appender).await, [("shop.web".to_owned(), Source::Namespace, both)]);
@@ -99,7 +92,7 @@ fn patterns_and_namespaces_that_are_watched_by_name_count() {
             names: vec!["web-*".parse().unwrap(), "named".parse().unwrap(), "kube-*".parse().unwrap()],
             watched: vec!["named".into(), "unnamed".into()],
             excluded: vec!["kube-system".into()],
-            ..whole("one", "p")
+            ..NamespaceEnvironments::whole("one", "p")
         };
         NamespaceReader::new(vec![some.clone()], 10).declare(&appender).await.unwrap();
         assert_eq!(ids(&appender).await, ["p.named", "p.web-1", "p.web-2"]);
@@ -115,7 +108,7 @@ fn patterns_and_namespaces_that_are_watched_by_name_count() {
 fn more_namespaces_than_the_limit_displace_none_that_are_there() {
     play(|appender| async move {
         apply_all(&appender, 1, &[namespace("one", "web"), namespace("one", "shop")]).await;
-        let mut reader = NamespaceReader::new(vec![whole("one", "p")], 3);
+        let mut reader = NamespaceReader::new(vec![NamespaceEnvironments::whole("one", "p")], 3);
         reader.declare(&appender).await.unwrap();
         let flood: Vec<_> = (0..300).map(|n| namespace("one", &format!("a-{n:03}"))).collect();
         apply_all(&appender, 2, &flood).await;
@@ -141,7 +134,7 @@ fn what_somebody_else_declared_stays_theirs() {
         appender.decide(Source::Api, theirs).await.unwrap();
         appender.declare(Source::Config, vec![fact("web")]).await.unwrap();
         apply_all(&appender, 1, &["db", "shop", "web", "x"].map(|name| namespace("one", name))).await;
-        let mut reader = NamespaceReader::new(vec![whole("one", "p")], 10);
+        let mut reader = NamespaceReader::new(vec![NamespaceEnvironments::whole("one", "p")], 10);
         reader.declare(&appender).await.unwrap();
         let sources = |found: Vec<(String, Source, Vec<String>)>| -> Vec<_> {
             found.into_iter().map(|(id, source, _)| (id, source)).collect()

@@ -16,14 +16,7 @@ fn a_cluster_says_which_of_its_namespaces_are_environments() {
          - {name: some, context: a, namespaces: [b, c], namespace_environments: {project: g/p, names: ['web-*', b]}}\n\
          - {name: ways, watchers: [{context: x, namespaces: [d]}, {context: y}], namespace_environments: {project: p}}\n",
     );
-    let of = |cluster: &str, project: &str| NamespaceEnvironments {
-        cluster: cluster.into(),
-        project: project.into(),
-        names: Vec::new(),
-        watched: Vec::new(),
-        listed: true,
-        excluded: Vec::new(),
-    };
+    let of = NamespaceEnvironments::whole;
     let names = vec!["web-*".parse().unwrap(), "b".parse().unwrap()];
     let watched = vec!["b".to_owned(), "c".to_owned()];
     assert_eq!(
