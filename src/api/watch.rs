@@ -145,10 +145,10 @@ impl Stream {
     async fn send_round(&self, events: &[WatchEvent]) -> Result<(), Over> {
         for event in events {
             let id = event.position.to_string();
-            let told = Event::default().event(event.name).data(&*event.data);
+            let sent = Event::default().event(event.name).data(&*event.data);
             // An id that no header can hold is left out: the one before it goes on a little earlier.
             let plain = id.bytes().all(|b| b.is_ascii_graphic());
-            self.send(if plain { told.id(id) } else { told }).await?;
+            self.send(if plain { sent.id(id) } else { sent }).await?;
         }
         Ok(())
     }

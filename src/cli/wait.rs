@@ -120,11 +120,11 @@ impl Waiting<'_> {
             }
             let value =
                 serde_json::from_str(&event.data).map_err(|error| CliError::new(&self.what, error))?;
-            let told: WatchedEnvironment = typed(&self.what, value)?;
-            if told.id != self.args.environment {
+            let watched: WatchedEnvironment = typed(&self.what, value)?;
+            if watched.id != self.args.environment {
                 continue;
             }
-            let Some(environment) = told.environment else { return Err(self.gone(&told.id)) };
+            let Some(environment) = watched.environment else { return Err(self.gone(&watched.id)) };
             *last = environment.health.state;
             if self.is_met(*last) {
                 return Ok(StreamEnd::Met);

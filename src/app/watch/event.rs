@@ -1,14 +1,13 @@
 //! What streams say of environments, and where in a stream something is.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use super::listing::{Digest, Known};
+use super::listing::{Digest, Listing};
 use crate::http::problem::Problem;
 use strandline_model::{EnvironmentId, Offset};
-use strandline_protocol::{Environment, WatchedEnvironment};
+use strandline_protocol::WatchedEnvironment;
 
 /// Where a stream is: what was sent by then, and nothing else.
 ///
@@ -85,12 +84,7 @@ pub(super) struct Round {
 }
 
 /// What changed from one state of a list to another.
-pub(super) fn round(
-    before: &Digest,
-    after: &BTreeMap<EnvironmentId, (Known, Environment)>,
-    from: Offset,
-    to: Offset,
-) -> Result<Round, Problem> {
+pub(super) fn round(before: &Digest, after: &Listing, from: Offset, to: Offset) -> Result<Round, Problem> {
     let mut ids: Vec<&EnvironmentId> = before.keys().chain(after.keys()).collect();
     ids.sort_unstable();
     ids.dedup();
@@ -106,8 +100,8 @@ pub(super) fn round(
         };
         let was = was.filter(|_| name == "health").and_then(|was| was.health);
         let environment = is.map(|(_, environment)| environment.clone());
-        let told = WatchedEnvironment { offset: to, id: id.clone(), was, environment };
-        let data = serde_json::to_string(&told).map_err(Problem::internal)?.into();
+        let watched = WatchedEnvironment { offset: to, id: id.clone(), was, environment };
+        let data = serde_json::to_string(&watched).map_err(Problem::internal)?.into();
         let position = Position { from, within: Some((to, id.clone())) };
         events.push(WatchEvent { name, environment: id.clone(), position, data });
     }
