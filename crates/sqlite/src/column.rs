@@ -24,6 +24,7 @@
 //! does: loops over many rows look it up once per statement, with `Statement::column_index` and [`Columns::get_at`].
 
 use std::error::Error;
+use std::fmt::Display;
 
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSqlOutput, Type, ValueRef};
 use rusqlite::{Row, ToSql};
@@ -69,6 +70,17 @@ impl Columns {
         column: &'static str,
     ) -> rusqlite::Result<T> {
         row.get(index).map_err(|error| self.with_column(error, column))
+    }
+
+    /// The error for a value that was worked out from a column, and cannot be.
+    pub fn impossible(
+        self,
+        column: &'static str,
+        what: &'static str,
+        value: impl Display,
+    ) -> rusqlite::Error {
+        let error = UnknownValue { column, value: value.to_string(), what, remedy: self.remedy };
+        rusqlite::Error::FromSqlConversionFailure(0, Type::Integer, error.into())
     }
 
     /// Adds to an error what only the reader knows: the column, and what to do.

@@ -2,7 +2,7 @@
 //!
 //! While a record is applied, memberships and the resource itself add to a draft; what that comes to is written at the
 //! end, so that a resource that leaves and comes back within one change did neither. A change of a resource in one
-//! environment costs a narrow row at the end of its hour and one upsert.
+//! environment costs a narrow row at the end of its hour.
 //!
 //! Why: docs/decisions/0025-kubernetes-events-are-folded-not-resources.md.
 
@@ -17,9 +17,9 @@ use strandline_model::{Happening, Hour, ResourceId};
 use strandline_object::kube_event::EventType;
 
 /// Writes what happened to resources.
-pub(super) fn write(at: &Apply<'_>) -> rusqlite::Result<()> {
-    let ActivityDraft { own, environments, moves } = &at.activity;
-    for (&(environment, id), &moved) in moves {
+pub(super) fn write(at: &mut Apply<'_>) -> rusqlite::Result<()> {
+    let ActivityDraft { own, environments, moves } = std::mem::take(&mut at.activity);
+    for (&(environment, id), &moved) in &moves {
         let own = own.and_then(|(own, change)| (own == id).then_some(change));
         let what = match moved {
             0 => continue,
@@ -33,8 +33,8 @@ pub(super) fn write(at: &Apply<'_>) -> rusqlite::Result<()> {
             insert_earlier_events(at, environment, id)?;
         }
     }
-    let Some((id, OwnChange::Changed)) = *own else { return Ok(()) };
-    for &environment in environments {
+    let Some((id, OwnChange::Changed)) = own else { return Ok(()) };
+    for environment in environments {
         if moves.get(&(environment, id)).is_none_or(|moved| *moved == 0) {
             insert(at, environment, Happening::Changed, id.0)?;
         }
@@ -71,7 +71,7 @@ const ENVIRONMENTS_OF_RESOURCE: [&str; 2] = [
 ];
 
 /// Writes an Event for the environments to which what it is about belongs.
-pub(super) fn write_event(at: &Apply<'_>, event: i64) -> rusqlite::Result<()> {
+pub(super) fn write_event(at: &mut Apply<'_>, event: i64) -> rusqlite::Result<()> {
     let sql = "SELECT type FROM kube_event WHERE id = ?1";
     let r#type: String = at.connection.prepare_cached(sql)?.query_row([event], |row| row.get("type"))?;
     let mut environments = BTreeSet::new();
@@ -88,7 +88,7 @@ pub(super) fn write_event(at: &Apply<'_>, event: i64) -> rusqlite::Result<()> {
 
 /// Events may come before their object, and are then written with its coming; what was written before it left the same
 /// environment is not written again.
-fn insert_earlier_events(at: &Apply<'_>, environment: i64, id: ResourceId) -> rusqlite::Result<()> {
+fn insert_earlier_events(at: &mut Apply<'_>, environment: i64, id: ResourceId) -> rusqlite::Result<()> {
     let sql = "SELECT coalesce(max(to_offset), 0) FROM membership
         WHERE environment_id = ?1 AND resource_id = ?2 AND to_offset < ?3 AND from_offset < to_offset";
     let left: i64 =
@@ -110,7 +110,7 @@ fn kind_of_event(r#type: &str) -> Happening {
 
 /// Writes a deployment that is new, or has made progress.
 pub(super) fn write_deployment(
-    at: &Apply<'_>,
+    at: &mut Apply<'_>,
     environment: i64,
     id: i64,
     what: Happening,
@@ -124,57 +124,15 @@ fn numbers(at: &Apply<'_>, sql: &str, params: impl rusqlite::Params) -> rusqlite
     rows.collect()
 }
 
-fn insert(at: &Apply<'_>, environment: i64, what: Happening, subject: i64) -> rusqlite::Result<()> {
+fn insert(at: &mut Apply<'_>, environment: i64, what: Happening, subject: i64) -> rusqlite::Result<()> {
     let hour = Hour::of(at.observed_at);
     let sql = r#"INSERT OR IGNORE INTO happening (hour, environment_id, "offset", what, subject, observed_at)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6)"#;
     let row = params![hour, environment, at.offset, what, subject, at.observed_at];
     if at.connection.prepare_cached(sql)?.execute(row)? > 0 {
-        at.connection.prepare_cached(count_of_hour(what))?.execute(params![environment, hour])?;
+        at.tallies.add_happening(environment, hour, what);
     }
     Ok(())
-}
-
-/// Adds one to a column of an environment's hour.
-const fn count_of_hour(what: Happening) -> &'static str {
-    match what {
-        Happening::Changed => {
-            "INSERT INTO happening_count (environment_id, hour, changed) VALUES (?1, ?2, 1)
-                ON CONFLICT DO UPDATE SET changed = changed + 1"
-        }
-        Happening::Created => {
-            "INSERT INTO happening_count (environment_id, hour, created) VALUES (?1, ?2, 1)
-                ON CONFLICT DO UPDATE SET created = created + 1"
-        }
-        Happening::Joined => {
-            "INSERT INTO happening_count (environment_id, hour, joined) VALUES (?1, ?2, 1)
-                ON CONFLICT DO UPDATE SET joined = joined + 1"
-        }
-        Happening::Deleted => {
-            "INSERT INTO happening_count (environment_id, hour, deleted) VALUES (?1, ?2, 1)
-                ON CONFLICT DO UPDATE SET deleted = deleted + 1"
-        }
-        Happening::Parted => {
-            "INSERT INTO happening_count (environment_id, hour, parted) VALUES (?1, ?2, 1)
-                ON CONFLICT DO UPDATE SET parted = parted + 1"
-        }
-        Happening::Said => {
-            "INSERT INTO happening_count (environment_id, hour, said) VALUES (?1, ?2, 1)
-                ON CONFLICT DO UPDATE SET said = said + 1"
-        }
-        Happening::Warned => {
-            "INSERT INTO happening_count (environment_id, hour, warned) VALUES (?1, ?2, 1)
-                ON CONFLICT DO UPDATE SET warned = warned + 1"
-        }
-        Happening::Deployed => {
-            "INSERT INTO happening_count (environment_id, hour, deployed) VALUES (?1, ?2, 1)
-                ON CONFLICT DO UPDATE SET deployed = deployed + 1"
-        }
-        Happening::Progressed => {
-            "INSERT INTO happening_count (environment_id, hour, progressed) VALUES (?1, ?2, 1)
-                ON CONFLICT DO UPDATE SET progressed = progressed + 1"
-        }
-    }
 }
 
 #[cfg(test)]

@@ -7,11 +7,9 @@ use super::context::{Apply, Cache, Rules, Touched};
 use super::links::Known;
 use super::presence::Presence;
 use super::resources::{Applied, State};
-use super::{
-    activity, catalog, coverage, due, environment_health, kube_events, membership, resource_count, resources,
-};
+use super::{activity, catalog, coverage, due, environment_health, kube_events, membership, resources};
 use strandline_health_lua::Judge;
-use strandline_model::{Change, Offset, Record, Timestamp};
+use strandline_model::{Change, Offset, Record, ResourceKey, Timestamp};
 use strandline_object::kube_event::{self, KubeEvent};
 
 /// What follows from a record alone, without a look at the view.
@@ -61,7 +59,7 @@ pub(super) fn apply(
             let after = Presence::Present(health);
             let absent = applied.before == Presence::Absent;
             at.activity.set_own(*id, if absent { OwnChange::Created } else { OwnChange::Changed });
-            resource_count::update(&mut at, key, applied.before, after)?;
+            count(&mut at, key, applied.before, after)?;
             match applied.relinked {
                 Some(relinked) => {
                     membership::settle(&mut at, *id, (applied.before, after), relinked.owned)?;
@@ -74,7 +72,7 @@ pub(super) fn apply(
         (Change::Deleted { key, .. }, _) if key.kind.is_event() => {}
         (Change::Deleted { id, key, cause, .. }, _) => {
             let Applied { before, relinked } = resources::deleted(&mut at, *id, cause)?;
-            resource_count::update(&mut at, key, before, Presence::Absent)?;
+            count(&mut at, key, before, Presence::Absent)?;
             at.activity.set_own(*id, OwnChange::Deleted);
             let owned = relinked.unwrap_or_default().owned;
             membership::settle(&mut at, *id, (before, Presence::Absent), owned)?;
@@ -109,14 +107,40 @@ fn begin<'a>(
     rules: Rules<'a>,
     (offset, observed_at): (Offset, Timestamp),
 ) -> Apply<'a> {
-    let Cache { ids, segments, gaps } = cache;
+    let Cache { ids, segments, gaps, environments, tallies, due } = cache;
     let (touched, activity) = (Touched::default(), ActivityDraft::default());
-    Apply { connection, ids, segments, gaps, rules, offset, observed_at, touched, activity }
+    Apply {
+        connection,
+        ids,
+        segments,
+        gaps,
+        environments,
+        tallies,
+        due,
+        rules,
+        offset,
+        observed_at,
+        touched,
+        activity,
+    }
 }
 
 /// What follows from all that a change has moved.
 fn end(mut at: Apply<'_>) -> rusqlite::Result<Touched> {
     environment_health::settle(&mut at)?;
-    activity::write(&at)?;
+    activity::write(&mut at)?;
     Ok(at.touched)
+}
+
+/// Counts a resource among those of its kind and namespace after it came, went or changed.
+fn count(at: &mut Apply<'_>, key: &ResourceKey, before: Presence, after: Presence) -> rusqlite::Result<()> {
+    let cluster = at.ids.cluster(at.connection, &key.cluster)?;
+    let kind = at.ids.kind(at.connection, cluster, &key.kind)?;
+    let by = match (before, after) {
+        (Presence::Absent, Presence::Present(_)) => 1,
+        (Presence::Present(_), Presence::Absent) => -1,
+        _ => 0,
+    };
+    at.tallies.add_resource(kind, &key.namespace, by, at.offset);
+    Ok(())
 }

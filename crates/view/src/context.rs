@@ -5,10 +5,13 @@ use std::collections::BTreeSet;
 use rusqlite::Connection;
 
 use super::activity_draft::ActivityDraft;
+use super::due::EarliestDue;
+use super::environment_health::{self, EnvironmentStates};
 use super::ids::Ids;
 use super::open_gaps::OpenGaps;
 use super::ruleset::RuleSet;
 use super::segment::{Now, Segments};
+use super::tallies::Tallies;
 use strandline_model::{Offset, ResourceId, Timestamp};
 
 /// What a record touched, for whoever follows the view live.
@@ -35,20 +38,46 @@ pub(super) struct Rules<'a> {
     pub(super) id: i64,
 }
 
-/// What the view's writer remembers of it, as long as all that was written is committed.
+/// What the view's writer remembers of it, as long as all that was written is committed, with what it is yet to write.
 #[derive(Debug)]
 pub(super) struct Cache {
     pub(super) ids: Ids,
     pub(super) segments: Segments,
     pub(super) gaps: OpenGaps,
+    pub(super) environments: EnvironmentStates,
+    pub(super) tallies: Tallies,
+    pub(super) due: EarliestDue,
 }
 
 impl Cache {
+    /// An empty one; `segment_rows` is how many rows a segment takes at least.
+    pub(super) fn new(segment_rows: i64) -> Self {
+        Cache {
+            ids: Ids::default(),
+            segments: Segments::new(segment_rows),
+            gaps: OpenGaps::default(),
+            environments: EnvironmentStates::default(),
+            tallies: Tallies::default(),
+            due: EarliestDue::default(),
+        }
+    }
+
     /// Forgets all of it.
     pub(super) fn clear(&mut self) {
         self.ids = Ids::default();
         self.segments.clear();
         self.gaps = OpenGaps::default();
+        self.environments = EnvironmentStates::default();
+        self.tallies = Tallies::default();
+        self.due = EarliestDue::default();
+    }
+
+    /// Writes what is not written yet.
+    pub(super) fn write(&mut self, connection: &Connection, rule_set: i64) -> rusqlite::Result<()> {
+        environment_health::write(connection, &mut self.environments, &mut self.segments, rule_set)?;
+        self.tallies.write(connection)?;
+        self.segments.trim();
+        Ok(())
     }
 }
 
@@ -58,6 +87,9 @@ pub(super) struct Apply<'a> {
     pub(super) ids: &'a mut Ids,
     pub(super) segments: &'a mut Segments,
     pub(super) gaps: &'a mut OpenGaps,
+    pub(super) environments: &'a mut EnvironmentStates,
+    pub(super) tallies: &'a mut Tallies,
+    pub(super) due: &'a mut EarliestDue,
     pub(super) rules: Rules<'a>,
     pub(super) offset: Offset,
     pub(super) observed_at: Timestamp,

@@ -4,6 +4,7 @@ use rusqlite::params;
 
 use super::columns::OPEN;
 use super::context::Apply;
+use super::environment_health;
 use strandline_model::{ClockMark, CoverageMark, CoverageState, InexactTimes, Timestamp};
 
 /// Takes over a mark; the environments that it concerns are settled by the caller.
@@ -27,6 +28,7 @@ pub(super) fn mark(at: &mut Apply<'_>, mark: &CoverageMark) -> rusqlite::Result<
     ])?;
     debug_assert!(closed <= 1, "one row of coverage is open for a watch");
     insert(at, mark, (cluster, kind), OPEN, None)?;
+    environment_health::write_counts_of_members(at.connection, at.environments)?;
     // Discovery concerns all that a cluster holds; a group's own discovery concerns nothing by itself, for the
     // watches of its known kinds have marks of their own.
     let concerned = "SELECT DISTINCT t.environment_id FROM target t WHERE t.cluster_id = ?1 AND (?3 OR EXISTS (

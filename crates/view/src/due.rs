@@ -28,6 +28,9 @@ const NEXT: &str = "SELECT min(later_at) FROM version
 /// Judges anew what has lasted for too long by now, but for the resource that the change itself is about: what holds of
 /// that from here on is its next state.
 pub(super) fn settle(at: &mut Apply<'_>, own: Option<ResourceId>) -> rusqlite::Result<()> {
+    if at.due.is_later_than(at.observed_at, at.connection)? {
+        return Ok(());
+    }
     let due = {
         let mut statement = at.connection.prepare_cached(DUE)?;
         let rows = statement.query_map([at.observed_at], |row| {
@@ -44,6 +47,31 @@ pub(super) fn settle(at: &mut Apply<'_>, own: Option<ResourceId>) -> rusqlite::R
         at.touched.resources.insert(id);
     }
     Ok(())
+}
+
+/// Before when nothing is to be judged anew, as the view's writer remembers it: no time is earlier that the view has.
+#[derive(Debug, Default)]
+pub(super) struct EarliestDue(Option<i64>);
+
+impl EarliestDue {
+    /// Notes a time at which something is to be judged anew.
+    pub(super) fn note(&mut self, due: Timestamp) {
+        self.0 = self.0.map(|earliest| earliest.min(due.as_micros()));
+    }
+
+    /// Whether nothing is due by now.
+    fn is_later_than(&mut self, now: Timestamp, view: &Connection) -> rusqlite::Result<bool> {
+        if self.0.is_none_or(|earliest| earliest <= now.as_micros()) {
+            // What was noted may be over, as another state came before.
+            self.0 = Some(next(view)?);
+        }
+        Ok(self.0.is_some_and(|earliest| earliest > now.as_micros()))
+    }
+}
+
+fn next(view: &Connection) -> rusqlite::Result<i64> {
+    let next: Option<i64> = view.prepare_cached(NEXT)?.query_row([NEVER], |row| row.get(0))?;
+    Ok(next.unwrap_or(NEVER))
 }
 
 /// When something in the view is to be judged anew next; clones share it.
@@ -67,8 +95,7 @@ impl NextDue {
 
     /// Reads it from the view.
     pub(super) fn read(&self, view: &Connection) -> rusqlite::Result<()> {
-        let next: Option<i64> = view.prepare_cached(NEXT)?.query_row([NEVER], |row| row.get(0))?;
-        self.0.store(next.unwrap_or(NEVER), Ordering::Release);
+        self.0.store(next(view)?, Ordering::Release);
         Ok(())
     }
 }

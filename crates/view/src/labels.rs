@@ -142,14 +142,6 @@ pub(super) fn resources_at(at: &Apply<'_>, place: i64) -> rusqlite::Result<Vec<R
     rows.collect()
 }
 
-/// The namespaces in which there are resources of a kind.
-pub(super) fn namespaces(at: &Apply<'_>, kind: i64) -> rusqlite::Result<Vec<String>> {
-    let sql = "SELECT DISTINCT namespace FROM resource_count WHERE kind_id = ?1";
-    let mut statement = at.connection.prepare_cached(sql)?;
-    let rows = statement.query_map([kind], |row| row.get("namespace"))?;
-    rows.collect()
-}
-
 /// Whether a resource is of a kind and, unless that is empty, in a namespace.
 pub(super) fn is_at(at: &Apply<'_>, id: ResourceId, kind: i64, namespace: &str) -> rusqlite::Result<bool> {
     let sql = "SELECT 1 FROM resource WHERE id = ?1 AND kind_id = ?2 AND ?3 IN ('', namespace)";

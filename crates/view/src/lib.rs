@@ -34,12 +34,12 @@ mod presence;
 mod projector;
 mod prune;
 mod reading;
-mod resource_count;
 mod resources;
 pub mod ruleset;
 mod segment;
 mod selectors;
 mod status;
+mod tallies;
 
 pub use build::{Build, build, remove_views};
 pub use columns::{

@@ -10,7 +10,18 @@ use strandline_sqlite::column::VIEW;
 
 /// Those of the clusters that were asked for, as they stand in the view. They move with marks alone, and these are few.
 #[derive(Debug, Default)]
-pub(super) struct OpenGaps(HashMap<i64, Vec<OpenGap>>);
+pub(super) struct OpenGaps(HashMap<i64, ClusterGaps>);
+
+/// What is not watched of a cluster.
+#[derive(Debug, Default)]
+pub(super) struct ClusterGaps {
+    pub(super) open: Vec<OpenGap>,
+    pub(super) watched: WatchedNamespaces,
+}
+
+/// Whether watches of one namespace see all that happens there, by kind and namespace, as far as that was asked for.
+#[derive(Debug, Default)]
+pub(super) struct WatchedNamespaces(HashMap<i64, HashMap<String, bool>>);
 
 /// A watch that does not see all that happens.
 #[derive(Clone, Debug)]
@@ -25,14 +36,16 @@ pub(super) struct OpenGap {
 
 impl OpenGaps {
     /// The gaps of a cluster.
-    pub(super) fn of(&mut self, connection: &Connection, cluster: i64) -> rusqlite::Result<&[OpenGap]> {
+    pub(super) fn of(&mut self, connection: &Connection, cluster: i64) -> rusqlite::Result<&mut ClusterGaps> {
         Ok(match self.0.entry(cluster) {
             Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(place) => place.insert(read(connection, cluster)?),
+            Entry::Vacant(place) => {
+                place.insert(ClusterGaps { open: read(connection, cluster)?, ..ClusterGaps::default() })
+            }
         })
     }
 
-    /// Reads those of a cluster again, as a mark may have moved them.
+    /// Asks for those of a cluster again, as a mark may have moved them.
     pub(super) fn forget(&mut self, cluster: i64) {
         self.0.remove(&cluster);
     }
@@ -54,8 +67,25 @@ fn read(connection: &Connection, cluster: i64) -> rusqlite::Result<Vec<OpenGap>>
     rows.collect()
 }
 
-/// Whether a watch of one namespace sees all that happens there.
-pub(super) fn is_watched(connection: &Connection, kind: i64, namespace: &str) -> rusqlite::Result<bool> {
+impl WatchedNamespaces {
+    /// Whether a watch of one namespace sees all that happens there.
+    pub(super) fn has(
+        &mut self,
+        connection: &Connection,
+        kind: i64,
+        namespace: &str,
+    ) -> rusqlite::Result<bool> {
+        let of_kind = self.0.entry(kind).or_default();
+        if let Some(is_watched) = of_kind.get(namespace) {
+            return Ok(*is_watched);
+        }
+        let is_watched = is_watched(connection, kind, namespace)?;
+        of_kind.insert(namespace.to_owned(), is_watched);
+        Ok(is_watched)
+    }
+}
+
+fn is_watched(connection: &Connection, kind: i64, namespace: &str) -> rusqlite::Result<bool> {
     let sql = "SELECT EXISTS (SELECT 1 FROM coverage
         WHERE kind_id = ?1 AND namespace = ?2 AND state = ?3 AND to_offset = ?4)";
     let row = params![kind, namespace, CoverageState::Watched, OPEN];

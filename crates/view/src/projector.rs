@@ -8,13 +8,10 @@ use rusqlite::{Connection, TransactionBehavior, params};
 use super::context::{Cache, Rules, Touched};
 use super::due::NextDue;
 use super::error::ProjectorError;
-use super::ids::Ids;
-use super::open_gaps::OpenGaps;
 use super::options::{ProjectorOptions, Sizes};
 use super::prune::{self, Pass, Pruning};
 use super::reading::{Batch, Position, Reading};
 use super::ruleset::RuleSet;
-use super::segment::Segments;
 use super::{apply, file, floors};
 use strandline_clock::mark;
 use strandline_log::LogReader;
@@ -87,11 +84,7 @@ impl Projector {
             view,
             rules,
             rule_set_id,
-            cache: Cache {
-                ids: Ids::default(),
-                segments: Segments::new(sizes.segment_rows),
-                gaps: OpenGaps::default(),
-            },
+            cache: Cache::new(sizes.segment_rows),
             position: Position { checkpoint, swept },
             sizes,
             pass: None,
@@ -154,6 +147,7 @@ impl Projector {
                 None => break,
             }
         }
+        self.cache.write(&transaction, self.rule_set_id)?;
         // A checkpoint behind what is in the view would have it applied twice.
         assert_eq!(batch.end.checkpoint, applied, "the checkpoint is the last change applied");
         let sql = r#"INSERT OR REPLACE INTO checkpoint (id, "offset", hash) VALUES (1, ?1, ?2)"#;

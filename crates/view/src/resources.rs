@@ -138,7 +138,7 @@ fn close(at: &Apply<'_>, id: ResourceId) -> rusqlite::Result<Former> {
 
 /// Adds a version; `alive` is none where it is the end.
 fn open(
-    at: &Apply<'_>,
+    at: &mut Apply<'_>,
     id: ResourceId,
     before: &Former,
     alive: Option<Option<Health>>,
@@ -152,6 +152,9 @@ fn open(
         message, rule, rule_set_id, health_since, moved, terminating, later_at, later_health, later_reason, later_message)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)";
     let later = verdict.later.as_ref();
+    if let Some(later) = later {
+        at.due.note(later.due(at.observed_at));
+    }
     at.connection.prepare_cached(sql)?.execute(params![
         id,
         at.offset,

@@ -22,7 +22,7 @@ use strandline_model::Offset;
 /// Rows that a segment takes for each that it began with.
 const ROWS_EACH: i64 = 2;
 
-/// The most owners whose segment is remembered.
+/// The most owners whose segment is remembered from one transaction to the next.
 const OWNERS_MAX: usize = 65_536;
 
 /// A table of such rows, by the statements that write it: `?1` is the owner, `?2` the start of its segment, `?3` this
@@ -102,6 +102,13 @@ impl Segments {
         self.last_segments.clear();
     }
 
+    /// Forgets what is too much to be remembered, once all rows are written for which there is room.
+    pub(super) fn trim(&mut self) {
+        if self.last_segments.len() > OWNERS_MAX {
+            self.last_segments.clear();
+        }
+    }
+
     /// Lets a row of an owner hold from here on.
     pub(super) fn open(
         &mut self,
@@ -110,16 +117,48 @@ impl Segments {
         owner: i64,
         columns: &[&dyn ToSql],
     ) -> rusqlite::Result<()> {
-        let start = now.offset.as_i64();
-        let mut segment = match self.last(now, table, owner)? {
-            // A segment begins with an offset, and the offset with it.
-            Some(segment) if segment.room > 0 || segment.start == start => segment,
+        self.reserve(now, table, owner)?;
+        self.write(now.connection, table, owner, (now.offset, OPEN), columns)
+    }
+
+    /// Whether the next row of an owner begins a segment.
+    pub(super) fn is_full(
+        &mut self,
+        now: Now<'_>,
+        table: &SegmentTable,
+        owner: i64,
+    ) -> rusqlite::Result<bool> {
+        let last = self.last(now.connection, table, owner)?;
+        // A segment begins with an offset, and the offset with it.
+        Ok(last.is_none_or(|last| last.room <= 0 && last.start != now.offset.as_i64()))
+    }
+
+    /// Makes room for a row that holds from here on. It is written before the next segment begins, which takes it over.
+    pub(super) fn reserve(&mut self, now: Now<'_>, table: &SegmentTable, owner: i64) -> rusqlite::Result<()> {
+        let mut segment = match self.last(now.connection, table, owner)? {
+            Some(last) if !self.is_full(now, table, owner)? => last,
             last => self.begin(now, table, owner, last)?,
         };
-        now.execute(table.open, (owner, segment), columns)?;
-        segment.room += table.room_of_a_row(segment, start);
+        segment.room += table.room_of_a_row(segment, now.offset.as_i64());
         debug_assert!(segment.room >= 0, "a segment of {} takes more than it has room for", table.name);
         self.remember(table, owner, segment);
+        Ok(())
+    }
+
+    /// Writes a row for which there is room, with the offsets from and up to which it holds.
+    pub(super) fn write(
+        &mut self,
+        connection: &Connection,
+        table: &SegmentTable,
+        owner: i64,
+        (from, to): (Offset, i64),
+        columns: &[&dyn ToSql],
+    ) -> rusqlite::Result<()> {
+        let segment = self.last(connection, table, owner)?;
+        debug_assert!(segment.is_some(), "a row of {} is written where it has room", table.name);
+        if let Some(segment) = segment {
+            execute(connection, table.open, (owner, segment), (from, to), columns)?;
+        }
         Ok(())
     }
 
@@ -131,7 +170,7 @@ impl Segments {
         owner: i64,
         key: &[&dyn ToSql],
     ) -> rusqlite::Result<()> {
-        let Some(mut segment) = self.last(now, table, owner)? else { return Ok(()) };
+        let Some(mut segment) = self.last(now.connection, table, owner)? else { return Ok(()) };
         let closed = now.execute(table.close, (owner, segment), key)?;
         debug_assert!(closed <= 1, "one row of {} is open for a key, not {closed}", table.name);
         if let Carried::Anew { erase, .. } = table.carried
@@ -148,7 +187,12 @@ impl Segments {
     }
 
     /// Reads the last segment of an owner; none where it has no row yet.
-    fn last(&mut self, now: Now<'_>, table: &SegmentTable, owner: i64) -> rusqlite::Result<Option<Segment>> {
+    fn last(
+        &mut self,
+        connection: &Connection,
+        table: &SegmentTable,
+        owner: i64,
+    ) -> rusqlite::Result<Option<Segment>> {
         if let Some(segment) = self.last_segments.get(&(table.name, owner)) {
             return Ok(Some(*segment));
         }
@@ -156,7 +200,7 @@ impl Segments {
             let (rows, first) = (row.get("row_count")?, row.get("first_count")?);
             Ok(Segment::new(row.get("start")?, rows, first, self.rows_at_least(table)))
         };
-        let last = now.connection.prepare_cached(table.last)?.query_row([owner], read).optional()?;
+        let last = connection.prepare_cached(table.last)?.query_row([owner], read).optional()?;
         if let Some(segment) = last {
             self.remember(table, owner, segment);
         }
@@ -199,9 +243,6 @@ impl Segments {
     }
 
     fn remember(&mut self, table: &SegmentTable, owner: i64, segment: Segment) {
-        if self.last_segments.len() >= OWNERS_MAX {
-            self.last_segments.clear();
-        }
         self.last_segments.insert((table.name, owner), segment);
     }
 }
@@ -218,19 +259,30 @@ impl SegmentTable {
 }
 
 impl Now<'_> {
-    fn execute(
-        self,
-        sql: &str,
-        (owner, segment): (i64, Segment),
-        columns: &[&dyn ToSql],
-    ) -> rusqlite::Result<usize> {
-        let mut row: Vec<&dyn ToSql> = vec![&owner, &segment.start, &self.offset, &OPEN];
-        // What ends or forgets need not name the last of these.
-        let mut statement = self.connection.prepare_cached(sql)?;
-        row.truncate(statement.parameter_count());
-        row.extend(columns);
-        statement.execute(row.as_slice())
+    fn execute(self, sql: &str, of: (i64, Segment), columns: &[&dyn ToSql]) -> rusqlite::Result<usize> {
+        execute(self.connection, sql, of, (self.offset, OPEN), columns)
     }
+}
+
+fn execute(
+    connection: &Connection,
+    sql: &str,
+    (owner, segment): (i64, Segment),
+    (from, to): (Offset, i64),
+    columns: &[&dyn ToSql],
+) -> rusqlite::Result<usize> {
+    let mut statement = connection.prepare_cached(sql)?;
+    // What ends or forgets need not name the last of these.
+    let first: [&dyn ToSql; 4] = [&owner, &segment.start, &from, &to];
+    let count = statement.parameter_count();
+    debug_assert!(
+        columns.is_empty() || count == first.len() + columns.len(),
+        "each column has its place in {sql}"
+    );
+    for (place, value) in (1..=count).zip(first.into_iter().chain(columns.iter().copied())) {
+        statement.raw_bind_parameter(place, value)?;
+    }
+    statement.raw_execute()
 }
 
 #[cfg(test)]
@@ -296,9 +348,14 @@ mod tests {
             for offset in 1..=40 {
                 let now = Now { connection: &connection, offset: Offset::new(offset) };
                 let key = i64::try_from(offset % 4).unwrap();
-                let remembered = segments.last(now, table, 0).unwrap();
+                let remembered = segments.last(&connection, table, 0).unwrap();
                 segments.clear();
-                assert_eq!(segments.last(now, table, 0).unwrap(), remembered, "{} at {offset}", table.name);
+                assert_eq!(
+                    segments.last(&connection, table, 0).unwrap(),
+                    remembered,
+                    "{} at {offset}",
+                    table.name
+                );
                 let mut open = wanted.last().cloned().unwrap_or_default();
                 if let Some(at) = open.iter().position(|open| *open == key) {
                     segments.close(now, table, 0, &[&key]).unwrap();

@@ -158,8 +158,8 @@ fn places(kind: i64, namespace: &str, selector: &LabelSelector) -> Vec<i64> {
 /// The resources that a selector selects.
 fn matching(at: &Apply<'_>, row: &Row) -> rusqlite::Result<BTreeSet<ResourceId>> {
     let namespaces = match row.far_namespace.as_str() {
-        "" => labels::namespaces(at, row.far_kind)?,
-        one => vec![one.to_owned()],
+        "" => at.tallies.namespaces(at.connection, row.far_kind)?,
+        one => BTreeSet::from([one.to_owned()]),
     };
     let mut found = BTreeSet::new();
     for namespace in &namespaces {

@@ -7,8 +7,8 @@ use rusqlite::{Row, ToSql, params};
 
 use super::super::columns::{MemberHealth, OPEN};
 use super::super::context::Apply;
-use super::super::labels;
 use super::super::segment::{Carried, SegmentTable};
+use super::super::{environment_health, labels};
 use strandline_model::{Health, Labels, ResourceId, word_column};
 use strandline_sqlite::column::{Json, VIEW};
 
@@ -188,12 +188,6 @@ fn count(
     belongs: &Belongs,
     by: i64,
 ) -> rusqlite::Result<()> {
-    let sql =
-        "INSERT INTO member_count (environment_id, kind_id, health, total, counted) VALUES (?1, ?2, ?3, ?4, ?5)
-        ON CONFLICT DO UPDATE SET total = total + excluded.total, counted = counted + excluded.counted";
     let counted = if belongs.counted { by } else { 0 };
-    let row = params![environment, kind, MemberHealth(belongs.health), by, counted];
-    at.connection.prepare_cached(sql)?.execute(row)?;
-    at.touched.environments.insert(environment);
-    Ok(())
+    environment_health::count(at, environment, (kind, belongs.health), (by, counted))
 }

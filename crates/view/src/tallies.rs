@@ -1,0 +1,100 @@
+//! What is counted with every change, and written once with the transaction: resources by kind and namespace with
+//! the last change of one, and what happened to environments by the hour.
+//!
+//! Counts of resources are exact at the checkpoint alone; for a past time, or a scope, versions are counted. A test
+//! compares both with the same fold.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rusqlite::{Connection, params};
+
+use strandline_model::{Happening, Hour, Offset};
+
+/// What was counted since the last transaction.
+#[derive(Debug, Default)]
+pub(super) struct Tallies {
+    resources: BTreeMap<i64, BTreeMap<String, Resources>>,
+    happenings: BTreeMap<(i64, Hour), [i64; Happening::ALL.len()]>,
+}
+
+/// Resources of one kind and namespace.
+#[derive(Clone, Copy, Debug)]
+struct Resources {
+    /// By how many there are more.
+    by: i64,
+    /// Where one of them changed last.
+    last: Offset,
+}
+
+impl Tallies {
+    /// Counts a resource that came (1), changed (0) or went (-1).
+    pub(super) fn add_resource(&mut self, kind: i64, namespace: &str, by: i64, at: Offset) {
+        let of_kind = self.resources.entry(kind).or_default();
+        match of_kind.get_mut(namespace) {
+            Some(resources) => *resources = Resources { by: resources.by + by, last: at },
+            None => drop(of_kind.insert(namespace.to_owned(), Resources { by, last: at })),
+        }
+    }
+
+    /// Counts what happened to an environment.
+    pub(super) fn add_happening(&mut self, environment: i64, hour: Hour, what: Happening) {
+        let counts = self.happenings.entry((environment, hour)).or_default();
+        if let Some(count) =
+            Happening::ALL.iter().position(|one| *one == what).and_then(|n| counts.get_mut(n))
+        {
+            *count += 1;
+        }
+    }
+
+    /// The namespaces in which there are resources of a kind, or were.
+    pub(super) fn namespaces(
+        &self,
+        connection: &Connection,
+        kind: i64,
+    ) -> rusqlite::Result<BTreeSet<String>> {
+        let sql = "SELECT DISTINCT namespace FROM resource_count WHERE kind_id = ?1";
+        let mut statement = connection.prepare_cached(sql)?;
+        let written = statement.query_map([kind], |row| row.get("namespace"))?;
+        let mut namespaces: BTreeSet<String> = written.collect::<rusqlite::Result<_>>()?;
+        namespaces.extend(self.resources.get(&kind).into_iter().flat_map(BTreeMap::keys).cloned());
+        Ok(namespaces)
+    }
+
+    /// Adds all of it to the view.
+    pub(super) fn write(&mut self, connection: &Connection) -> rusqlite::Result<()> {
+        let sql =
+            "INSERT INTO resource_count (kind_id, namespace, total, last_offset) VALUES (?1, ?2, ?3, ?4)
+            ON CONFLICT DO UPDATE SET total = total + excluded.total, last_offset = excluded.last_offset";
+        let mut statement = connection.prepare_cached(sql)?;
+        for (kind, namespaces) in std::mem::take(&mut self.resources) {
+            for (namespace, Resources { by, last }) in namespaces {
+                statement.execute(params![kind, namespace, by, last])?;
+            }
+        }
+        let sql = "INSERT INTO happening_count (environment_id, hour, changed, created, joined, deleted, parted, said,
+                warned, deployed, progressed)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
+            ON CONFLICT DO UPDATE SET changed = changed + excluded.changed, created = created + excluded.created,
+                joined = joined + excluded.joined, deleted = deleted + excluded.deleted,
+                parted = parted + excluded.parted, said = said + excluded.said, warned = warned + excluded.warned,
+                deployed = deployed + excluded.deployed, progressed = progressed + excluded.progressed";
+        let mut statement = connection.prepare_cached(sql)?;
+        for ((environment, hour), counts) in std::mem::take(&mut self.happenings) {
+            let [changed, created, joined, deleted, parted, said, warned, deployed, progressed] = counts;
+            statement.execute(params![
+                environment,
+                hour,
+                changed,
+                created,
+                joined,
+                deleted,
+                parted,
+                said,
+                warned,
+                deployed,
+                progressed,
+            ])?;
+        }
+        Ok(())
+    }
+}
