@@ -193,6 +193,11 @@ impl Query {
         self.pairs.iter().filter(move |(key, _)| key == name).map(|(_, value)| value.as_str())
     }
 
+    /// All parameters in the order in which they were given.
+    pub fn pairs(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.pairs.iter().map(|(name, value)| (name.as_str(), value.as_str()))
+    }
+
     /// The value of a parameter.
     pub fn one(&self, parameter: Parameter) -> Option<&str> {
         self.all(parameter.name).next()

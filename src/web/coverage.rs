@@ -5,6 +5,7 @@ use std::time::Duration;
 use askama::Template;
 use http::StatusCode;
 
+use super::live;
 use super::prose::Prose;
 use super::render::html;
 use super::shell::{Shell, Time, reference};
@@ -114,7 +115,7 @@ fn view(request: &Request, found: &CoverageData, now: Timestamp) -> CoveragePage
         0 => "Coverage".to_owned(),
         gaps => format!("Coverage: {}", several(gaps, "gap")),
     };
-    let shell = Shell::new(&heading, request, &found.snapshot, now);
+    let shell = Shell::new(&heading, request, &found.snapshot, now).live(&live::rarely(), &found.snapshot);
     let now = reference(request, &found.snapshot, now);
     let of_cluster = |run: &[WatchCoverage]| {
         let count = |state| run.iter().filter(|watch| watch.state == state && of_a_kind(watch)).count();

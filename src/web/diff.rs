@@ -146,7 +146,8 @@ fn page(
         format!("/api/v1{}{}{format}", request.context.path, query.with(&[]))
     };
     DiffPage {
-        shell: Shell::new(&heading, request, snapshot, now),
+        // The later time has its field in the page's own form.
+        shell: Shell { at: None, ..Shell::new(&heading, request, snapshot, now) },
         heading,
         of,
         from: Field::new(request, FROM, "From", "24h, yesterday 14:05, 1234"),

@@ -18,7 +18,9 @@ use crate::http::params::{CLUSTER, COLLAPSE, FROM, PROJECT, REGION, UNDER};
 use crate::http::problem::Problem;
 use crate::http::request::Request;
 use crate::http::respond::Response;
-use strandline_model::{At, DeclaredBy, EnvironmentId, EnvironmentState, Timestamp, Uid, label_pairs};
+use strandline_model::{
+    At, DeclaredBy, EnvironmentFilter, EnvironmentId, EnvironmentState, Timestamp, Uid, label_pairs,
+};
 use strandline_protocol::{
     Answer, Collapse, Deployment, FoldedEvent, Graph, LeftBehind, Onset, Timeline, Why,
 };
@@ -27,7 +29,7 @@ use strandline_query::{
     GetEnvironmentTimeline, GraphFilter, ListDeployments, ListEnvironmentEvents, ListLeftBehind, OnsetFilter,
     QueryError,
 };
-use strandline_syntax::percent_encode;
+use strandline_syntax::{Glob, percent_encode};
 
 /// A way to show the tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,9 +44,6 @@ struct Way {
 struct Part {
     /// The resource at its top.
     name: String,
-    /// Its uid and cluster, for the form.
-    uid: String,
-    cluster: String,
 }
 
 #[derive(Template)]
@@ -74,8 +73,6 @@ struct EnvironmentPage {
     left: Option<deployments::Left>,
     deployments: Vec<deployments::Line>,
     part: Option<Part>,
-    /// How the tree is collapsed, where that was asked for.
-    collapse: &'static str,
     ways: Vec<Way>,
     why: Option<why::Section>,
     before: Option<timeline::Before>,
@@ -166,7 +163,13 @@ fn view(request: &Request, filter: &GraphFilter, found: &EnvironmentData, now: T
     let environment = &graph.environment;
     let health = environment.health.state.map(|health| format!(": {health}")).unwrap_or_default();
     let title = format!("{} {}{health}", environment.project, environment.name);
-    let shell = Shell::new(&title, request, snapshot, now);
+    let this = EnvironmentFilter {
+        projects: vec![Glob::exactly(&environment.project)],
+        names: vec![Glob::exactly(&environment.name)],
+        states: vec![environment.state],
+        ..EnvironmentFilter::default()
+    };
+    let shell = Shell::new(&title, request, snapshot, now).live(&this, snapshot);
     let now = reference(request, snapshot, now);
     let shown = |text: &str| visible(text).into_owned();
     let id = percent_encode(environment.id.as_str());
@@ -193,7 +196,6 @@ fn view(request: &Request, filter: &GraphFilter, found: &EnvironmentData, now: T
         changes: changes(&shell, &id, now),
         places: places(&environment.targets),
         part: filter.under.as_ref().map(|uid| part(graph, uid, filter)),
-        collapse: request.query.one(COLLAPSE).map_or("", |_| filter.collapse.as_str()),
         ways: ways(request, filter),
         why: found.why.as_ref().map(|found| why::Section::new(&shell, found, blind)),
         why_json: json("why"),
@@ -250,11 +252,7 @@ fn part(graph: &Graph, uid: &Uid, filter: &GraphFilter) -> Part {
     let mut nodes = graph.nodes.iter().map(|node| &node.resource);
     let top = nodes.find(|node| node.id == *uid && is_it(&node.key.cluster));
     let name = top.map(|top| format!("{} {}", top.key.kind.kind, top.key.name));
-    Part {
-        name: visible(&name.unwrap_or_else(|| uid.to_string())).into_owned(),
-        uid: uid.to_string(),
-        cluster: filter.cluster.clone().unwrap_or_default(),
-    }
+    Part { name: visible(&name.unwrap_or_else(|| uid.to_string())).into_owned() }
 }
 
 fn ways(request: &Request, filter: &GraphFilter) -> Vec<Way> {

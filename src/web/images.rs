@@ -3,6 +3,7 @@
 use askama::Template;
 use http::StatusCode;
 
+use super::live;
 use super::render::html;
 use super::shell::{Field, Shell, Time, reference};
 use crate::app::AppState;
@@ -82,7 +83,7 @@ fn view(request: &Request, found: &Page<ImageUse>, now: Timestamp) -> ImagesPage
         None => "Images".to_owned(),
     };
     let snapshot = &found.metadata.snapshot;
-    let shell = Shell::new(&heading, request, snapshot, now);
+    let shell = Shell::new(&heading, request, snapshot, now).live(&live::rarely(), snapshot);
     let now = reference(request, snapshot, now);
     let next = found.metadata.next.as_deref();
     let next =

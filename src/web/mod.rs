@@ -1,5 +1,5 @@
 //! Pages, rendered on the server: they need no JavaScript, load nothing from elsewhere, and take what clusters
-//! wrote as text only. Two scripts of ours make them more comfortable: keys within charts, and a page that comes anew.
+//! wrote as text only. One script of ours makes them more comfortable; docs/pages.md says how a part is added to it.
 
 mod address;
 mod assets;
@@ -11,6 +11,7 @@ mod environment;
 mod events;
 mod help;
 mod images;
+mod live;
 mod overview;
 mod places;
 mod prose;

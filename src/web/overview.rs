@@ -73,8 +73,6 @@ struct OverviewPage {
     several_tiers: bool,
     /// What the service announces.
     notice: Option<Notice>,
-    /// What shows the page anew.
-    reload: String,
 }
 
 /// The page.
@@ -138,7 +136,8 @@ fn view(
         0 => heading.clone(),
         troubled => format!("{} · {heading}", need_attention(troubled)),
     };
-    let shell = Shell::new(&title, request, &found.snapshot, now);
+    let filter = selection.overview().filter;
+    let shell = Shell::new(&title, request, &found.snapshot, now).live(&filter, &found.snapshot);
     let now = reference(request, &found.snapshot, now);
     let labels: BTreeSet<_> = found.environments.iter().flat_map(|one| one.labels.keys().cloned()).collect();
     let form = Form::new(request, selection, &found.regions, &labels.into_iter().collect::<Vec<_>>());
@@ -162,7 +161,6 @@ fn view(
         cut: found.cut,
         several_tiers: selection.several_tiers(),
         notice: None,
-        reload: super::assets::PROGRESS.address(),
         shell,
     }
 }

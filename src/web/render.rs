@@ -9,9 +9,11 @@ use crate::http::respond::{Response, uncached};
 
 pub(super) const HTML: &str = "text/html; charset=utf-8";
 
-/// Pages load their style, icon and script from here and nothing from anywhere; nothing that stands in a page runs.
-pub(super) const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; form-action 'self'; \
-                      base-uri 'none'; frame-ancestors 'none'";
+/// Pages load their style, icon, script and data from here and nothing from anywhere; nothing that is in a page runs, and no
+/// text becomes HTML in a script.
+pub(super) const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
+                                 connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; \
+                                 require-trusted-types-for 'script'; trusted-types 'none'";
 
 /// A rendered page.
 pub(super) fn html(status: StatusCode, page: &impl Template) -> Result<Response, Problem> {

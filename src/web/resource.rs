@@ -10,7 +10,7 @@ use super::address::same_moment;
 use super::render::html;
 use super::shell::{Badge, Shell, Time, reference};
 use super::strip::Strip;
-use super::{edges, events, images, timeline};
+use super::{edges, events, images, live, timeline};
 use crate::app::AppState;
 use crate::format::{clock_time, visible};
 use crate::http::auth;
@@ -62,7 +62,6 @@ struct ResourcePage {
     kind: String,
     name: String,
     place: Vec<(&'static str, String)>,
-    cluster: String,
     json: String,
     /// What the version shown changed.
     changes: String,
@@ -173,7 +172,8 @@ fn view(request: &Request, found: ResourceData, lens: &Lens, now: Timestamp) -> 
         Some(detail) => detail.resource.health.map(|health| format!(": {health}")).unwrap_or_default(),
         None => ": deleted".into(),
     };
-    let shell = Shell::new(&format!("{kind} {name}{state}"), request, &snapshot, now);
+    let title = format!("{kind} {name}{state}");
+    let shell = Shell::new(&title, request, &snapshot, now).live(&live::rarely(), &snapshot);
     let now = reference(request, &snapshot, now);
     let is_there = detail.is_some();
     let of_kind = key.map_or_else(|| Kind::new("", ""), |key| key.kind.clone());
@@ -184,7 +184,6 @@ fn view(request: &Request, found: ResourceData, lens: &Lens, now: Timestamp) -> 
         uid: visible(uid.as_str()).into_owned(),
         kind: visible(kind).into_owned(),
         name: visible(name).into_owned(),
-        cluster: request.query.one(CLUSTER).unwrap_or_default().into(),
         place: key.map(place).unwrap_or_default(),
         json: json(""),
         changes: format!("{}/diff{}", request.context.path, request.query.with(&pinned)),

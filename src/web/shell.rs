@@ -1,14 +1,15 @@
-//! What stands around every page: the moment shown, how much of it was watched, and how to ask for another.
+//! What is around every page: the time shown, how much of it was recorded, and how to ask for another.
 
 use std::collections::BTreeSet;
 
+use super::live;
 use super::prose::Prose;
 use crate::format;
 use crate::http::params::{
-    AT, CLUSTERS, ENVIRONMENT, FROM, GROUP, IMAGE, LABELS, NAME, PROJECT, Parameter, TIER, WITH,
+    AT, CLUSTERS, CONTINUE, ENVIRONMENT, FROM, GROUP, IMAGE, LABELS, NAME, PROJECT, Parameter, TIER, TZ, WITH,
 };
 use crate::http::request::Request;
-use strandline_model::{Health, HealthCounts, Timestamp, attention};
+use strandline_model::{EnvironmentFilter, Health, HealthCounts, Timestamp, attention};
 use strandline_protocol::{Gap, Snapshot};
 use strandline_syntax::percent_encode;
 
@@ -149,11 +150,34 @@ pub(super) struct Moment {
     pub(super) blind: Vec<Blind>,
 }
 
-/// What stands around every page.
+/// A link of the main navigation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct MainLink {
+    pub(super) label: &'static str,
+    pub(super) path: &'static str,
+    pub(super) is_current: bool,
+}
+
+/// The pages that the header of every page links to.
+const LINKS: [(&str, &str); 3] = [("Overview", "/"), ("Images", "/images"), ("Coverage", "/coverage")];
+
+/// What is around every page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Shell {
     pub(super) title: String,
     pub(super) style: String,
+    pub(super) script: String,
+    pub(super) icon: String,
+    /// The path of the page; empty where it does not matter.
+    pub(super) path: String,
+    /// Whether what it shows is of now; a later page of a list is of the time of the first.
+    pub(super) is_of_now: bool,
+    /// The stream that says when the page is to be loaded again; none for a page that shows the past, or no time.
+    pub(super) stream: Option<String>,
+    /// What the form for another time passes on.
+    pub(super) others: Vec<(String, String)>,
+    /// What of the time other forms of the page pass on.
+    pub(super) kept: Vec<(&'static str, String)>,
     /// Where another moment can be asked for; none on a page that shows none.
     pub(super) at: Option<Field>,
     /// Parameters without a field that are wrong, and why.
@@ -169,6 +193,13 @@ impl Shell {
         Shell {
             title: title.into(),
             style: super::assets::STYLE.address(),
+            script: super::assets::SCRIPT.address(),
+            icon: super::assets::ICON.address(),
+            path: String::new(),
+            is_of_now: false,
+            stream: None,
+            others: Vec::new(),
+            kept: Vec::new(),
             at: None,
             wrong: Vec::new(),
             keep: String::new(),
@@ -201,8 +232,33 @@ impl Shell {
         if let Some(time) = moment.time.as_ref().filter(|_| !at.is_empty()) {
             title.push_str(&format!(" at {}", time.clock));
         }
-        let (at, wrong) = (Some(moment_field(request)), unplaced(request));
-        Shell { at, wrong, keep, moment: Some(moment), ..Shell::bare(&title) }
+        let is_time = |name: &str| [AT, TZ, CONTINUE].iter().any(|parameter| parameter.name == name);
+        let others = request.query.pairs().filter(|(name, _)| !is_time(name));
+        let shown = (!at.is_empty())
+            .then(|| snapshot.at.map_or_else(|| snapshot.offset.to_string(), |time| time.to_string()));
+        Shell {
+            path: request.context.path.clone(),
+            is_of_now: at.is_empty() && request.query.one(CONTINUE).is_none(),
+            others: others.map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
+            kept: shown.into_iter().map(|at| (AT.name, at)).collect(),
+            at: Some(moment_field(request)),
+            wrong: unplaced(request),
+            keep,
+            moment: Some(moment),
+            ..Shell::bare(&title)
+        }
+    }
+
+    /// The page follows what changes in these environments, unless it shows the past.
+    #[must_use]
+    pub(super) fn live(self, filter: &EnvironmentFilter, snapshot: &Snapshot) -> Self {
+        let stream = self.is_of_now.then(|| live::stream(filter, snapshot.offset));
+        Shell { stream, ..self }
+    }
+
+    /// The main navigation.
+    pub(super) fn links(&self) -> impl Iterator<Item = MainLink> {
+        LINKS.iter().map(|(label, path)| MainLink { label, path, is_current: *path == self.path })
     }
 
     /// An address within the moment shown, with more parameters.

@@ -86,11 +86,6 @@ impl Strip {
         }
     }
 
-    /// What moves the focus within the lanes.
-    pub(super) fn script() -> String {
-        super::assets::CHART.address()
-    }
-
     /// What the bar shows, in words.
     pub(super) fn words(&self) -> String {
         let shares: Vec<String> =

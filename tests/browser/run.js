@@ -18,7 +18,7 @@ const press = (window, key) => {
 
 // How many tab stops each chart has, before and after the arrow keys were pressed, and how many columns they reached.
 const charts = (window) =>
-  [...window.document.querySelectorAll("[data-chart]")].map((chart) => {
+  [...window.document.querySelectorAll("key-chart")].map((chart) => {
     const columns = [...chart.querySelectorAll("a")];
     const stops = () => columns.filter((column) => column.tabIndex >= 0);
     const before = stops().length;

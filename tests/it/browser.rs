@@ -74,7 +74,11 @@ impl Browser {
         let axe = format!("<script src=\"file://{}\"></script>", self.axe.display());
         for (before, after, around) in [
             ("<link rel=\"stylesheet\" href=\"", "\">", ("<style>", format!("</style>{axe}"))),
-            ("<script src=\"/", "\" defer></script>", ("<script type=\"module\">", "</script>".to_owned())),
+            (
+                "<script type=\"module\" async blocking=\"render\" src=\"/",
+                "\"></script>",
+                ("<script type=\"module\">", "</script>".to_owned()),
+            ),
         ] {
             while let Some((start, (address, end))) =
                 html.split_once(before).and_then(|(start, rest)| Some((start, rest.split_once(after)?)))
