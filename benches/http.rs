@@ -134,6 +134,8 @@ async fn serve(data: &Path, stop: &CancellationToken) -> SocketAddr {
         namespace_environments: Vec::new(),
         agent_folders: Vec::new(),
         hosts: Vec::new(),
+        tls: None,
+        origins: strandline::http::Origins::default(),
         clusters: Vec::new(),
         rules: RuleSet::default(),
         access: AccessConfig { allow_anonymous_read: true, ..AccessConfig::default() },

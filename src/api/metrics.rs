@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use http::header::{ACCEPT, VARY};
-use http::{HeaderValue, StatusCode};
+use http::StatusCode;
+use http::header::ACCEPT;
 
 use crate::app::AppState;
 use crate::http::problem::Problem;
@@ -26,9 +26,7 @@ pub(super) async fn metrics(state: AppState, request: Request) -> Result<Respons
         true => (OPENMETRICS_TYPE, text),
         false => (TEXT_TYPE, prometheus_text(&text).map_err(Problem::internal)?),
     };
-    let mut response = respond::uncached(StatusCode::OK, content_type, text.into_bytes());
-    response.headers_mut().insert(VARY, HeaderValue::from_static("accept"));
-    Ok(response)
+    Ok(respond::uncached(StatusCode::OK, content_type, text.into_bytes()))
 }
 
 /// Whether who sends such an `Accept` names OpenMetrics and likes nothing that we have better.

@@ -18,6 +18,7 @@ use strandline_syntax::is_dns_label;
 pub(super) fn check(file: File, origin: &Path) -> Result<Config, Vec<Mistake>> {
     let mut check = Check::new(&file, origin);
     let listen = check.listen(file.listen.as_ref());
+    let (tls, origins) = (check.tls(file.tls.as_ref()), check.origins(&file));
     let clusters = check.clusters(&file);
     let (agents, agent_folders) = check.agents(&file, &clusters);
     let projects = check.projects(&file, &clusters);
@@ -33,6 +34,8 @@ pub(super) fn check(file: File, origin: &Path) -> Result<Config, Vec<Mistake>> {
     check.done().map(|()| Config {
         listen,
         hosts: file.hosts,
+        tls,
+        origins,
         data,
         clusters,
         projects,

@@ -33,6 +33,8 @@ impl Config {
             namespace_environments: shown.collect(),
             agent_folders: self.agent_folders,
             hosts: self.hosts,
+            tls: self.tls,
+            origins: self.origins,
             clusters,
             rules: self.rules,
             access: AccessConfig {

@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::catalog::{AgentFolderConfig, NamespaceEnvironments, QuotaConfig};
+use crate::http::Origins;
 use crate::http::auth::AccessConfig;
+use crate::http::tls::TlsConfig;
 use crate::service::RetentionConfig;
 use strandline_model::{AgentSpec, CatalogFact, ClusterSpec, EnvironmentSpec, ProjectSpec, SavedView};
 use strandline_object_diff::PathRule;
@@ -20,6 +22,10 @@ pub struct Config {
     pub listen: SocketAddr,
     /// Under which names to answer besides this machine's own.
     pub hosts: Vec<String>,
+    /// The files of the certificate.
+    pub tls: Option<TlsConfig>,
+    /// Sites whose pages may ask.
+    pub origins: Origins,
     /// Where the log and the view are kept.
     pub data: PathBuf,
     /// Clusters to watch.

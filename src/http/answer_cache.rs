@@ -13,11 +13,12 @@ use http::StatusCode;
 use http::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
 
 use super::caller::Caller;
+use super::compress::Forms;
 use super::context::Context;
 use super::respond::{self, Response, Tagged};
 use strandline_query::Stamp;
 
-/// The most bytes of answers that are kept, with their addresses.
+/// The most bytes of answers that are kept, with their compressed forms and their addresses.
 const BYTES_MAX: usize = 8 * 1024 * 1024;
 
 /// The largest answer that is kept, so that a few do not take all the room.
@@ -42,6 +43,8 @@ struct Answer {
     headers: HeaderMap,
     body: Bytes,
     tag: HeaderValue,
+    /// The answer as it was compressed; all forms together are no larger than it.
+    forms: Forms,
 }
 
 /// The place of an answer: to one question of one caller, under one stamp.
@@ -81,7 +84,7 @@ impl Place {
             return;
         };
         let Place { cache, stamp, key } = self;
-        let bytes = answer.body.len() + key.1.len() + ENTRY_BYTES;
+        let bytes = 2 * answer.body.len() + key.1.len() + ENTRY_BYTES;
         let mut kept = cache.lock();
         if kept.stamp.as_ref() != Some(&stamp) {
             *kept = Kept { stamp: Some(stamp), ..Kept::default() };
@@ -108,14 +111,17 @@ impl Answer {
         if !matches!(response.status(), StatusCode::OK | StatusCode::NOT_MODIFIED) {
             return None;
         }
-        let Tagged { content_type, body, tag } = response.extensions().get()?;
+        let Tagged { content_type, body, tag, forms } = response.extensions().get()?;
         let mut headers = response.headers().clone();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
-        Some(Answer { headers, body: body.clone(), tag: tag.clone() })
+        Some(Answer { headers, body: body.clone(), tag: tag.clone(), forms: forms.clone() })
     }
 
     fn respond(&self, context: &Context) -> Response {
-        respond::conditional(context, &self.tag, self.headers.clone(), self.body.clone())
+        let (headers, body) = (self.headers.clone(), self.body.clone());
+        let mut response = respond::conditional(context, &self.tag, headers, body);
+        response.extensions_mut().insert(self.forms.clone());
+        response
     }
 }
 
@@ -211,11 +217,12 @@ mod tests {
         let untagged = respond::uncached(StatusCode::OK, "application/json", b"1".to_vec());
         cache.put(&stamp(1), &of, &asking(""), &untagged);
         assert!(cache.get(&stamp(1), &of, &asking("")).is_none(), "not for any cache");
-        for n in 0..=BYTES_MAX / ANSWER_BYTES_MAX {
+        let most = BYTES_MAX / (2 * ANSWER_BYTES_MAX);
+        for n in 0..=most {
             cache.put(&stamp(1), &of, &asking(&n.to_string()), &large(ANSWER_BYTES_MAX));
         }
         assert!(cache.get(&stamp(1), &of, &asking("0")).is_some());
-        let last = asking(&(BYTES_MAX / ANSWER_BYTES_MAX).to_string());
+        let last = asking(&most.to_string());
         assert!(cache.get(&stamp(1), &of, &last).is_none(), "no more room");
         cache.put(&stamp(2), &of, &last, &large(ANSWER_BYTES_MAX));
         assert!(cache.get(&stamp(2), &of, &last).is_some(), "room again under another stamp");

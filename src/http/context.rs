@@ -32,6 +32,8 @@ pub struct Context {
     pub reserved: bool,
     /// What the request takes.
     pub account: Account,
+    /// Whether it comes from a page of a site that the configuration allows.
+    pub from_allowed_site: bool,
 }
 
 impl Context {
@@ -43,7 +45,8 @@ impl Context {
         let trace = TraceId::of(&headers);
         let (peer, reserved, account) = (None, false, Account::default());
         let (path, query) = (path.to_owned(), String::new());
-        Context { path, query, method, headers, trace, peer, reserved, account }
+        let from_allowed_site = false;
+        Context { path, query, method, headers, trace, peer, reserved, account, from_allowed_site }
     }
 
     /// A header's text; none when absent or not text.

@@ -2,23 +2,25 @@
 
 use std::net::SocketAddr;
 use std::panic::AssertUnwindSafe;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use futures_util::FutureExt;
 use http::header::{
-    CONTENT_LENGTH, CONTENT_SECURITY_POLICY, HeaderName, HeaderValue, REFERRER_POLICY, VARY,
+    CONTENT_LENGTH, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName, HeaderValue, REFERRER_POLICY, VARY,
     X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
 };
 use http::{Method, Request, StatusCode};
 use hyper::body::{Body, Incoming};
 use tower_service::Service;
 
+use super::accept::accepts;
 use super::context::Context;
 use super::host::Hosts;
 use super::load::Account;
 use super::problem::{Problem, ProblemCode};
+use super::requests::MatchedRoute;
 use super::respond::{self, Response};
-use super::router::Router;
+use super::router::{Router, Timed};
 use super::server_options::ServerOptions;
 use strandline_syntax::diagnostics::panic_text;
 
@@ -30,6 +32,14 @@ const SMALL: usize = 64 * 1024;
 
 /// Nothing may be loaded, framed or submitted; pages set a policy of their own.
 const STRICT_POLICY: &str = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+/// What one caller sees is not what another sees, and no cache may think so.
+const VARIES: &str = "Accept, Accept-Encoding, Authorization";
+
+/// The same where pages of other sites may ask.
+const VARIES_BY_ORIGIN: &str = "Accept, Accept-Encoding, Authorization, Origin";
+
+const SERVER_TIMING: HeaderName = HeaderName::from_static("server-timing");
 
 const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
@@ -53,15 +63,20 @@ pub async fn answer(
     let started = Instant::now();
     let known = Context::new(request.method().clone(), request.uri().path(), request.headers().clone());
     let Peer { address, reserved, account } = peer;
-    let context = Context { peer: Some(address), reserved, account, ..known };
+    let from_allowed_site = options.origins.allow(&known.headers);
+    let context = Context { peer: Some(address), reserved, account, from_allowed_site, ..known };
     request.extensions_mut().insert(context.clone());
     let response = match refusal(&options.hosts, &request) {
         Some(problem) => respond::problem(problem, &context),
         None => caught(router, request, &context).await,
     };
     let route = response.extensions().get().copied();
+    let response = acceptable(response, &context);
     let response = counted(response, &context);
-    let response = finish(response, &context);
+    let response = options.compression.apply(response, &context).await;
+    let mut response = finish(response, &context);
+    mark_time(&mut response, started.elapsed());
+    mark_origin(&mut response, options, &context);
     options.requests.observe(route, &context.method, response.status(), started.elapsed());
     tracing::debug!(
         method = %context.method,
@@ -103,6 +118,45 @@ async fn caught(router: Router, request: Request<Incoming>, context: &Context) -
     }
 }
 
+/// The answer, if it is of a media type that its caller accepts. A problem is told in any case, and so is what was written.
+fn acceptable(response: Response, context: &Context) -> Response {
+    let reads = matches!(context.method, Method::GET | Method::HEAD);
+    let content_type = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    let refused = content_type.filter(|content_type| !accepts(&context.headers, content_type));
+    match refused {
+        Some(content_type) if reads && response.status() == StatusCode::OK => {
+            let detail = format!("the answer is {content_type}, which `Accept` does not name");
+            let route = response.extensions().get::<MatchedRoute>().copied();
+            let mut refused = respond::problem(Problem::new(ProblemCode::NotAcceptable, detail), context);
+            if let Some(route) = route {
+                refused.extensions_mut().insert(route);
+            }
+            refused
+        }
+        _ => response,
+    }
+}
+
+/// Says how long the answer took, to those who see everything: it can depend on what others have.
+fn mark_time(response: &mut Response, total: Duration) {
+    let Some(Timed { handler }) = response.extensions().get().copied() else { return };
+    let milliseconds = |time: Duration| time.as_secs_f64() * 1000.0;
+    let handler = match handler {
+        Some(time) => format!("handler;dur={:.3}", milliseconds(time)),
+        None => "cache;desc=hit".to_owned(),
+    };
+    let text = format!("{handler}, total;dur={:.3}", milliseconds(total));
+    response.headers_mut().extend(HeaderValue::from_str(&text).ok().map(|value| (SERVER_TIMING, value)));
+}
+
+/// Where pages of other sites may ask, says so to theirs.
+fn mark_origin(response: &mut Response, options: &ServerOptions, context: &Context) {
+    if !options.origins.is_empty() {
+        response.headers_mut().insert(VARY, HeaderValue::from_static(VARIES_BY_ORIGIN));
+        options.origins.mark(response, context);
+    }
+}
+
 /// The answer, if there is room for it. What was written is told in any case.
 fn counted(response: Response, context: &Context) -> Response {
     let bytes =
@@ -127,8 +181,7 @@ fn finish(mut response: Response, context: &Context) -> Response {
     }
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     headers.insert(REFERRER_POLICY, HeaderValue::from_static("same-origin"));
-    // What one caller sees is not what another sees, and no cache may think so.
-    headers.entry(VARY).or_insert(HeaderValue::from_static("Accept, Authorization"));
+    headers.insert(VARY, HeaderValue::from_static(VARIES));
     headers.insert(X_FRAME_OPTIONS, HeaderValue::from_static("DENY"));
     headers.entry(CONTENT_SECURITY_POLICY).or_insert(HeaderValue::from_static(STRICT_POLICY));
     let empty = matches!(response.status(), StatusCode::NOT_MODIFIED | StatusCode::NO_CONTENT);

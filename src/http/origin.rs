@@ -1,4 +1,4 @@
-//! Whether a request that would change something comes from a page of another site.
+//! Whether a request that would change something comes from a page of another site, which the configuration does not allow.
 //!
 //! A browser sends what it knows of a user along with requests that a stranger's page makes. It also says where such a
 //! request comes from, by Fetch Metadata (`Sec-Fetch-Site`) and by `Origin` (RFC 6454); programs say neither.
@@ -15,6 +15,9 @@ const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 /// # Errors
 /// `cross_site`.
 pub(super) fn check(context: &Context) -> Result<(), Problem> {
+    if context.from_allowed_site {
+        return Ok(());
+    }
     let refused = |what: &str| {
         let detail = format!("cross-site write requests are refused: {what}");
         Err(Problem::new(ProblemCode::CrossSite, detail))

@@ -2,9 +2,10 @@
 
 use bytes::Bytes;
 use http::StatusCode;
-use http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, HeaderMap, HeaderValue, IF_NONE_MATCH, LINK, VARY};
+use http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, HeaderMap, HeaderValue, IF_NONE_MATCH, LINK};
 use serde::Serialize;
 
+use super::compress::Forms;
 use super::context::Context;
 use super::params::{AT, CONTINUE, Parameter};
 use super::problem::Problem;
@@ -20,6 +21,7 @@ pub(super) struct Tagged {
     pub(super) content_type: &'static str,
     pub(super) body: Bytes,
     pub(super) tag: HeaderValue,
+    pub(super) forms: Forms,
 }
 
 /// An answer of this type, or 304 when the caller already holds the same bytes.
@@ -34,11 +36,12 @@ pub fn tagged(context: &Context, content_type: &'static str, body: Vec<u8>) -> R
     let headers = HeaderMap::from_iter([
         (CONTENT_TYPE, HeaderValue::from_static(content_type)),
         (CACHE_CONTROL, HeaderValue::from_static("private, no-cache")),
-        (VARY, HeaderValue::from_static("Accept, Authorization")),
         (ETAG, tag.clone()),
     ]);
+    let forms = Forms::default();
     let mut response = conditional(context, &tag, headers, body.clone());
-    response.extensions_mut().insert(Tagged { content_type, body, tag });
+    response.extensions_mut().insert(forms.clone());
+    response.extensions_mut().insert(Tagged { content_type, body, tag, forms });
     response
 }
 

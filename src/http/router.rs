@@ -1,6 +1,7 @@
 //! A router built from a table of routes: warp matches and extracts, and nothing is ever rejected to it.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
@@ -50,6 +51,15 @@ impl<S> Operation<S> {
         Operation { parameters, reads: false, body_max: body::BODY_BYTES_MAX, handler }
     }
 }
+
+/// How long the handler took of an answer to somebody who sees everything; none where the answer was kept.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Timed {
+    pub(super) handler: Option<Duration>,
+}
+
+/// The longest that a handler that changes nothing may take for its answer, all its queries together.
+const LONGEST: Duration = Duration::from_secs(60);
 
 /// One row of a table of routes: a path, with what each of its methods does.
 pub struct Route<S: 'static> {
@@ -302,15 +312,38 @@ async fn carry_out<S: Gate>(
     let kept = route.cached && matches!(context.method, Method::GET | Method::HEAD);
     let answers = kept.then(|| state.answers(now)).flatten();
     let place = answers.map(|(cache, stamp)| cache.place(stamp, &caller, context));
+    let sees_everything = caller.everything;
+    let timed = |mut answer: Response, handler| {
+        if sees_everything {
+            answer.extensions_mut().insert(Timed { handler });
+        }
+        answer
+    };
     if let Some(answer) = place.as_ref().and_then(|place| place.get(context)) {
-        return Ok(answer);
+        return Ok(timed(answer, None));
     }
     let request = Request { caller, body, ..Request::new(context.clone(), arguments, query) };
-    let answer = (operation.handler)(state.serving(&asker, now), request).await;
+    let started = Instant::now();
+    let answer = in_time(operation.reads, (operation.handler)(state.serving(&asker, now), request)).await;
     if let (Some(place), Ok(answer)) = (place, &answer) {
         place.put(answer);
     }
-    answer
+    answer.map(|answer| timed(answer, Some(started.elapsed())))
+}
+
+/// An answer in the time that there is for it. Without anybody who waits for it, a query ends; what is written is not given up
+/// half-way.
+async fn in_time(
+    reads: bool,
+    answer: impl Future<Output = Result<Response, Problem>>,
+) -> Result<Response, Problem> {
+    if !reads {
+        return answer.await;
+    }
+    tokio::time::timeout(LONGEST, answer).await.unwrap_or_else(|_| {
+        let detail = format!("the request took longer than {} s; ask for less", LONGEST.as_secs());
+        Err(Problem::new(ProblemCode::QuestionTooLong, detail))
+    })
 }
 
 /// What OPTIONS is answered with; no site but ours is allowed anything, so there is no more to it.

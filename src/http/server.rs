@@ -1,4 +1,4 @@
-//! The server: connections with limits, and an end that comes in time.
+//! The server: connections with limits, with TLS where it is configured, and an end that comes in time.
 //!
 //! Everybody who connects is accepted. Who finds no place is answered probes and metrics, or that there is no place.
 //!
@@ -15,7 +15,10 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::{GracefulShutdown, Watcher};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
 use tokio_util::sync::CancellationToken;
 
 use super::guard::{self, Peer};
@@ -24,6 +27,7 @@ use super::places::Place;
 use super::router::Router;
 use super::server_options::ServerOptions;
 use super::taking::{Taking, Watched};
+use super::tls::Tls;
 
 /// How long to wait after accepting failed, which it does while the process has no file descriptor left.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
@@ -91,11 +95,42 @@ struct Connection {
 
 impl Connection {
     async fn run(self, stream: TcpStream) {
-        let Connection { router, options, watcher, place, address } = self;
         // Answers are written whole, so waiting to fill a packet would only delay their last one.
         let _ = stream.set_nodelay(true);
-        let (reserved, taking) = (place.is_reserved(), Taking::default());
-        let stream = Watched::new(stream, taking.clone(), options.taking_timeout);
+        let taking = Taking::default();
+        // Below TLS, which keeps what the network does not take.
+        let stream = Watched::new(stream, taking.clone(), self.options.taking_timeout);
+        match self.options.tls.clone() {
+            None => self.serve(stream, taking).await,
+            Some(tls) => {
+                if let Some(stream) = self.encrypted(stream, &tls).await {
+                    self.serve(stream, taking).await;
+                }
+            }
+        }
+    }
+
+    /// The connection with TLS, if the client goes through with it in the time that it has for the head of a request.
+    async fn encrypted<S: AsyncRead + AsyncWrite + Unpin>(
+        &self,
+        stream: S,
+        tls: &Tls,
+    ) -> Option<TlsStream<S>> {
+        let accepting = TlsAcceptor::from(tls.server()).accept(stream);
+        let accepting = tokio::time::timeout(self.options.header_timeout, accepting);
+        match self.place.cut.run_until_cancelled(accepting).await? {
+            Ok(Ok(stream)) => Some(stream),
+            Ok(Err(error)) => {
+                tracing::debug!(%error, peer = %self.address, "a TLS handshake failed");
+                None
+            }
+            Err(_) => None,
+        }
+    }
+
+    async fn serve<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(self, stream: S, taking: Taking) {
+        let Connection { router, options, watcher, place, address } = self;
+        let reserved = place.is_reserved();
         let mut http = http1::Builder::new();
         http.timer(TokioTimer::new())
             .header_read_timeout(options.header_timeout)

@@ -2,15 +2,24 @@
 
 use std::time::Duration;
 
+use super::compress::Compression;
+use super::cors::Origins;
 use super::host::Hosts;
 use super::load::Load;
 use super::requests::RequestStats;
+use super::tls::Tls;
 
 /// How the server treats its connections.
 #[derive(Clone, Debug)]
 pub struct ServerOptions {
     /// Under which names it answers.
     pub hosts: Hosts,
+    /// TLS; none where connections are not encrypted here.
+    pub tls: Option<Tls>,
+    /// Pages of which other sites may read and write.
+    pub origins: Origins,
+    /// Limits how many answers are compressed at a time.
+    pub compression: Compression,
     /// Counts what is answered.
     pub requests: RequestStats,
     /// Counts and limits what is under way.
@@ -32,6 +41,9 @@ impl ServerOptions {
     pub fn new(hosts: Hosts) -> Self {
         ServerOptions {
             hosts,
+            tls: None,
+            origins: Origins::default(),
+            compression: Compression::default(),
             requests: RequestStats::default(),
             load: Load::default(),
             header_timeout: Duration::from_secs(5),

@@ -21,6 +21,7 @@ use super::readiness::Checks;
 use super::running::Service;
 use crate::app::{Announcement, Notice};
 use crate::format::{clock_time, lasted};
+use crate::http::Origins;
 use crate::http::auth::AccessConfig;
 use crate::service::retention::RetentionConfig;
 use strandline_clock::{Clock, SystemClock};
@@ -149,6 +150,8 @@ async fn run(
             namespace_environments: Vec::new(),
             agent_folders: Vec::new(),
             hosts: Vec::new(),
+            tls: None,
+            origins: Origins::default(),
             clusters: clusters(&fleet).await?,
             rules: RuleSet::default(),
             // What is made up is nobody's secret.

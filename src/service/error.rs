@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
+use crate::http::tls::TlsError;
 use strandline_log::{AppendError, LogError};
 use strandline_sqlite::{LockError, OpenError};
 use strandline_view::ProjectorError;
@@ -39,6 +40,9 @@ pub enum ServiceError {
         /// The address.
         address: SocketAddr,
     },
+    /// The certificate of the server cannot be used.
+    #[error("TLS: {0}")]
+    Tls(#[from] TlsError),
     /// The data directory cannot be used.
     #[error(transparent)]
     Lock(#[from] LockError),
@@ -126,6 +130,10 @@ impl ServiceError {
             ServiceError::Log(error) | ServiceError::Projection(ProjectorError::Log(error)) => {
                 error.hint()?
             }
+            ServiceError::Tls(TlsError::Mismatch { .. }) => {
+                "name the key that the certificate was made for in `tls.key`"
+            }
+            ServiceError::Tls(_) => "check the files of `tls` in the configuration",
             ServiceError::Key(_) => "put the file back as it was, or remove it to begin with a new key",
             ServiceError::Connect { .. }
             | ServiceError::Append(_)

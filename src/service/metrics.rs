@@ -20,6 +20,7 @@ use super::metric_writer::{MetricWriter, age_seconds, signed};
 use super::rebuild::Rebuild;
 use super::retention;
 use crate::app::{Metrics, Rebuilding};
+use crate::http::tls::Tls;
 use crate::http::{Authenticator, Load, RequestStats};
 use strandline_clock::{Clock, SteadyClock};
 use strandline_log::{WeakAppender, WriterHealth};
@@ -57,6 +58,8 @@ pub(super) struct Sources {
     pub(super) steady: Option<Arc<SteadyClock>>,
     /// Who may ask.
     pub(super) access: Arc<Authenticator>,
+    /// The certificate, where there is TLS.
+    pub(super) tls: Option<Tls>,
 }
 
 impl fmt::Debug for Sources {
@@ -117,6 +120,7 @@ impl Collector for Sources {
         }
         coverage::encode(&mut out, &self.clusters, self.clock.now())?;
         access::encode(&mut out, &self.access)?;
+        access::encode_tls(&mut out, self.tls.as_ref())?;
         requests::encode(&mut out, &self.requests)?;
         requests::under_way(&mut out, self.load.counts(), self.queries.crowd())
     }

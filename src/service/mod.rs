@@ -30,6 +30,7 @@ mod running;
 mod serve;
 mod setup;
 mod tasks;
+mod tls;
 
 pub use access::AccessFile;
 pub use clock::follow as follow_clock;

@@ -8,7 +8,9 @@ use super::access::AccessFile;
 use super::retention::RetentionConfig;
 use crate::app::Announcement;
 use crate::catalog::{AgentFolderConfig, NamespaceEnvironments, QuotaConfig};
+use crate::http::Origins;
 use crate::http::auth::AccessConfig;
+use crate::http::tls::TlsConfig;
 use strandline_model::{CatalogFact, SavedView};
 use strandline_object_diff::PathRule;
 use strandline_redact::Choices;
@@ -41,6 +43,10 @@ pub struct Options {
     pub agent_folders: Vec<AgentFolderConfig>,
     /// Under which names to answer besides this machine's own.
     pub hosts: Vec<String>,
+    /// The files of the certificate; none to listen without TLS.
+    pub tls: Option<TlsConfig>,
+    /// Sites whose pages may ask, by their origins.
+    pub origins: Origins,
     /// Clusters to watch.
     pub clusters: Vec<Watched>,
     /// How objects are judged and counted.

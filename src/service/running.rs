@@ -18,11 +18,12 @@ use super::recording::Recording;
 use super::retention::{self, Retention, RetentionClock};
 use super::setup::{self, listen, load, settings};
 use super::tasks::{Ended, Fallen, Tasks};
-use super::{access, agent_folders, clock, due, namespaces, projection, relist};
+use super::{access, agent_folders, clock, due, namespaces, projection, relist, tls};
 use crate::app::AppState;
 use crate::app::watch::Watch;
 use crate::catalog::CatalogWriter;
 use crate::http::answer_cache::AnswerCache;
+use crate::http::tls::Tls;
 use crate::http::{self, Hosts, RequestStats, ServerOptions};
 use strandline_clock::{Clock, SteadyClock};
 use strandline_log::{Appender, LogError, WriterProblem};
@@ -43,6 +44,8 @@ const LOOK: Duration = Duration::from_millis(50);
 pub struct Service {
     /// The address it listens on.
     pub address: SocketAddr,
+    /// Whether connections are encrypted.
+    pub encrypted: bool,
     /// The state of the view.
     pub status: ViewStatus,
     pub(super) checks: Checks,
@@ -63,10 +66,11 @@ impl Service {
     /// When the address, the data directory or the log cannot be used.
     pub async fn start(options: Options, clock: Arc<dyn Clock>) -> Result<Self, ServiceError> {
         let (listener, address) = listen(options.listen).await?;
+        let tls = options.tls.map(Tls::open).transpose()?;
         // All that reads the time here reads this one clock.
         let steady = Arc::new(SteadyClock::new(clock));
         let clock: Arc<dyn Clock> = Arc::clone(&steady) as Arc<dyn Clock>;
-        let access = Arc::new(setup::access(address, options.access, Arc::clone(&clock))?);
+        let access = Arc::new(setup::access(address, tls.is_some(), options.access, Arc::clone(&clock))?);
         let lock = DirectoryLock::acquire(&options.data)?;
         let (key, new_key) = key(&options.data).map_err(ServiceError::Key)?;
         let rules = Arc::new(Rules::new(key).with(options.redact));
@@ -125,6 +129,7 @@ impl Service {
             clock: Arc::clone(&clock),
             steady: Some(Arc::clone(&steady)),
             access: Arc::clone(&access),
+            tls: tls.clone(),
         };
         let (disk, requests, load) = (sources.disk.clone(), sources.requests.clone(), sources.load.clone());
         let metrics = Arc::new(Exposition::new(sources));
@@ -135,6 +140,10 @@ impl Service {
         watchers.keep("access", move |stop| {
             access::follow(file.clone(), Arc::clone(&known), Arc::clone(&now), stop)
         });
+        let encrypted = tls.is_some();
+        if let Some(tls) = tls.clone() {
+            watchers.keep("certificate", move |stop| tls::follow(tls.clone(), stop));
+        }
         let watch = Watch::new(stopping.clone());
         let state = AppState {
             queries,
@@ -153,7 +162,9 @@ impl Service {
         };
         server.need("watch", watch.follow(state.queries.clone()));
         let hosts = Hosts::for_listener(address, &options.hosts);
-        let serving = ServerOptions { requests, load, ..ServerOptions::new(hosts) };
+        let origins = options.origins;
+        let serving =
+            ServerOptions { requests, load, origins, tls: tls.clone(), ..ServerOptions::new(hosts) };
         server.need("server", http::serve(listener, crate::site::site(&state), serving, stopping.clone()));
         let times: Vec<_> =
             settings.iter().map(|(s, _)| (s.name.clone(), s.limits.server_time.clone())).collect();
@@ -185,6 +196,7 @@ impl Service {
         }
         Ok(Service {
             address,
+            encrypted,
             status,
             checks,
             watchers,

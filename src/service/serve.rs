@@ -18,7 +18,8 @@ pub fn serve(options: Options) -> Result<(), ServiceError> {
         let starting = Service::start(options, Arc::new(SystemClock));
         let Some(started) = asked.run_until_cancelled(starting).await else { return Ok(()) };
         let service = started?;
-        tracing::info!("listening on http://{}", service.address);
+        let scheme = if service.encrypted { "https" } else { "http" };
+        tracing::info!("listening on {scheme}://{}", service.address);
         service.run_until(asked.cancelled_owned()).await
     })
 }

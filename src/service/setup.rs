@@ -38,6 +38,7 @@ pub(super) async fn listen(address: SocketAddr) -> Result<(TcpListener, SocketAd
 /// When others could read everything without a token and nobody said that they may.
 pub(super) fn access(
     address: SocketAddr,
+    encrypted: bool,
     config: AccessConfig,
     clock: Arc<dyn Clock>,
 ) -> Result<Authenticator, ServiceError> {
@@ -47,8 +48,8 @@ pub(super) fn access(
             return Err(ServiceError::OpenToOthers { address });
         }
         tracing::warn!(%address, "no token is configured: everyone who can reach this address can read everything");
-    } else if !loopback {
-        tracing::info!(%address, "requests and their tokens are unencrypted, unless a proxy in front of this address terminates TLS");
+    } else if !loopback && !encrypted {
+        tracing::warn!(%address, "`tls` is not configured: requests and their tokens are unencrypted, unless a proxy in front of this address terminates TLS");
     }
     if !loopback && config.local.is_some() {
         tracing::warn!(%address, "`access.local` has no effect: other machines can reach this address");

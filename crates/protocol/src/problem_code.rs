@@ -33,6 +33,8 @@ pub enum ProblemCode {
     AgentAccessDenied,
     /// The method is not one of this address.
     MethodNotAllowed,
+    /// The answer has no media type that the caller accepts.
+    NotAcceptable,
     /// The body did not arrive in time.
     BodyTimeout,
     /// The agent that a deployment asks for is not known.
@@ -95,7 +97,7 @@ pub enum ProblemCode {
 
 impl ProblemCode {
     /// All of them.
-    pub const ALL: [ProblemCode; 44] = [
+    pub const ALL: [ProblemCode; 45] = [
         ProblemCode::InvalidParameter,
         ProblemCode::MalformedRequest,
         ProblemCode::InvalidBody,
@@ -111,6 +113,7 @@ impl ProblemCode {
         ProblemCode::OnsetUnknown,
         ProblemCode::AgentAccessDenied,
         ProblemCode::MethodNotAllowed,
+        ProblemCode::NotAcceptable,
         ProblemCode::BodyTimeout,
         ProblemCode::UnknownAgent,
         ProblemCode::NotGranted,
@@ -183,6 +186,7 @@ impl ProblemCode {
             ProblemCode::OnsetUnknown => ("onset_unknown", 404, "Start unknown"),
             ProblemCode::AgentAccessDenied => ("agent_access_denied", 403, "No access to the agent"),
             ProblemCode::MethodNotAllowed => ("method_not_allowed", 405, "Method not allowed"),
+            ProblemCode::NotAcceptable => ("not_acceptable", 406, "No media type that is accepted"),
             ProblemCode::BodyTimeout => ("body_timeout", 408, "Request body timeout"),
             ProblemCode::UnknownAgent => ("unknown_agent", 422, "Unknown agent"),
             ProblemCode::NotGranted => ("not_granted", 403, "Not granted"),

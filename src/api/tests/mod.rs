@@ -6,6 +6,7 @@ mod contract;
 mod graphql;
 mod hostile;
 mod live;
+mod negotiated;
 mod schema;
 mod server;
 

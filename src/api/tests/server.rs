@@ -17,7 +17,7 @@ use crate::http::{Hosts, Load, LoadLimits, RequestStats, RouteStats, ServerOptio
 
 /// A server on a port of its own; ends when dropped.
 pub(super) struct Server {
-    address: SocketAddr,
+    pub(super) address: SocketAddr,
     shutdown: CancellationToken,
     task: JoinHandle<()>,
 }

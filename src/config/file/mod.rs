@@ -8,6 +8,7 @@ mod catalog;
 mod clusters;
 mod limits;
 mod rules;
+mod tls;
 mod values;
 mod views;
 
@@ -20,6 +21,7 @@ pub(super) use catalog::{Agents, Environment, NamespaceGrant, Project, Target};
 pub(super) use clusters::{Cluster, Watcher};
 pub(super) use limits::{Consistency, Quotas, Retention};
 pub(super) use rules::{Diff, Health, Ignored, LeaveOut, Redact};
+pub(super) use tls::Tls;
 use values::{Address, Path};
 pub(super) use views::{View, ViewFilter};
 
@@ -44,6 +46,14 @@ pub(super) struct File {
     /// answered on a loopback address. Default: on a loopback address this machine's names, elsewhere any.
     #[serde(default)]
     pub(super) hosts: Vec<String>,
+    /// The certificate to listen with. Default: connections are not encrypted.
+    #[serde(default)]
+    #[schemars(with = "Tls")]
+    pub(super) tls: Option<Tls>,
+    /// Origins of sites whose pages may send requests with a token (CORS), such as `https://portal.example.com`.
+    #[serde(default)]
+    #[schemars(with = "Vec<String>")]
+    pub(super) cors_origins: Vec<Spanned<String>>,
     /// The kubeconfig of all clusters that name none. Default: `$KUBECONFIG`, then `~/.kube/config`.
     #[schemars(with = "Option<Path>")]
     pub(super) kubeconfig: Option<String>,

@@ -1,8 +1,9 @@
-//! Who may ask, and who may not.
+//! Who may ask, who may not, and until when the certificate is valid.
 
 use std::fmt;
 
 use crate::http::Authenticator;
+use crate::http::tls::Tls;
 use crate::service::metric_writer::MetricWriter;
 
 pub(super) fn encode(out: &mut MetricWriter<'_, '_>, access: &Authenticator) -> fmt::Result {
@@ -20,4 +21,18 @@ pub(super) fn encode(out: &mut MetricWriter<'_, '_>, access: &Authenticator) -> 
     let (refused, slowed) = access.wrong_tokens();
     let wrong = [([("answer", "refused")], refused), ([("answer", "asked_to_wait")], slowed)];
     out.counters("wrong_tokens", "Requests with an unknown token, by answer", wrong)
+}
+
+/// The certificate of the server.
+pub(super) fn encode_tls(out: &mut MetricWriter<'_, '_>, tls: Option<&Tls>) -> fmt::Result {
+    let Some(tls) = tls else { return Ok(()) };
+    let none: &[(&str, &str)] = &[];
+    let help = "1 while the certificate in use is that of its files, 0 after reloading them failed";
+    out.gauges("tls_certificate_current", help, [(none, i64::from(tls.is_current()))])?;
+    let end = tls.not_after().map(|end| (none, end.as_micros() / 1_000_000));
+    out.gauges(
+        "tls_certificate_expiry_timestamp_seconds",
+        "Expiry time of the certificate in use, in seconds since 1970",
+        end,
+    )
 }

@@ -56,6 +56,7 @@ fn sources(clusters: Vec<(String, Arc<ClusterStats>)>, appender: &Appender) -> S
         requests: RequestStats::default(),
         steady: Some(Arc::new(SteadyClock::new(clock.clone()))),
         access: Arc::new(Authenticator::new(AccessConfig::default(), true, clock.clone())),
+        tls: None,
         clock,
     }
 }

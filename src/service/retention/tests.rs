@@ -75,6 +75,8 @@ fn serve_until(
             namespace_environments: Vec::new(),
             agent_folders: Vec::new(),
             hosts: Vec::new(),
+            tls: None,
+            origins: crate::http::Origins::default(),
             clusters: Vec::new(),
             rules: RuleSet::default(),
             access: AccessConfig::default(),
