@@ -185,9 +185,17 @@ pub(super) async fn delete_environment(state: AppState, request: Request) -> Res
 /// what it deploys to, and the other is moved by it.
 pub(super) async fn post_deployment(state: AppState, request: Request) -> Result<Response, Problem> {
     let input = request.json::<DeploymentInput>()?;
-    request.caller.require_write_of(input.project())?;
+    let environment = input.environment_name();
+    request.caller.require_deploy_to(input.project(), environment)?;
     if let Some(project) = input.environment_project() {
-        request.caller.require_write_of(project)?;
+        request.caller.require_deploy_to(project, environment)?;
+    }
+    // The token of a job proves whether its ref is protected, and rules of agents rest on that.
+    if request.caller.job.as_ref().is_some_and(|job| !job.ref_protected) && input.claims_protected_ref() {
+        return Err(Problem::field(
+            "ref_protected",
+            "the token of the CI job says that its ref is not protected",
+        ));
     }
     written(state.catalog.deploy(request.caller.authority(), input).await?)
 }
@@ -199,6 +207,7 @@ pub(super) async fn put_deployment(state: AppState, request: Request) -> Result<
     read.finish()?;
     let id = deployment_id(&request)?;
     let project = deploying(&state, &request, id, project).await?;
+    require_own_deployment(&state, &request, id, &project).await?;
     written(state.catalog.set_deployment_status(&project, id, request.json::<StatusInput>()?).await?)
 }
 
@@ -210,11 +219,11 @@ async fn deploying(
     named: Option<String>,
 ) -> Result<String, Problem> {
     if let Some(project) = named {
-        return request.caller.require_write_of(&project).map(|()| project);
+        return requires(request, &project).map(|()| project);
     }
     let projects = state.catalog.deployed_by(id).await?;
     let (own, others): (Vec<_>, Vec<_>) =
-        projects.into_iter().partition(|project| request.caller.require_write_of(project).is_ok());
+        projects.into_iter().partition(|project| requires(request, project).is_ok());
     match own.as_slice() {
         [] => {}
         [project] => return Ok(project.clone()),
@@ -223,12 +232,35 @@ async fn deploying(
     let scope = auth::scope(request)?;
     for project in others {
         match state.queries.ask(&scope, At::Now, GetDeployment::new(id, Some(&project))).await {
-            Ok(_) => return request.caller.require_write_of(&project).map(|()| project),
+            Ok(_) => return requires(request, &project).map(|()| project),
             Err(QueryError::NotFound { .. }) => {}
             Err(error) => return Err(error.into()),
         }
     }
     Err(Problem::new(ProblemCode::NotFound, format!("no deployment `{id}`")))
+}
+
+/// That a caller may write of deployments of a project; of a CI job, of some of them.
+fn requires(request: &Request, project: &str) -> Result<(), Problem> {
+    let environment = request.caller.job.as_ref().map_or("", |job| job.environment.as_str());
+    request.caller.require_deploy_to(project, environment)
+}
+
+/// That a CI job speaks of a deployment to its own environment.
+async fn require_own_deployment(
+    state: &AppState,
+    request: &Request,
+    id: DeploymentId,
+    project: &str,
+) -> Result<(), Problem> {
+    let Some(job) = &request.caller.job else { return Ok(()) };
+    let scope = auth::scope(request)?;
+    let found = state.queries.ask(&scope, At::Now, GetDeployment::new(id, Some(project))).await?;
+    let own = EnvironmentId::of(project, &job.environment);
+    match found.value.spec.environment == own {
+        true => Ok(()),
+        false => request.caller.require_deploy_to(project, found.value.spec.environment.as_str()),
+    }
 }
 
 /// The deployment that an address names.

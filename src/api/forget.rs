@@ -52,7 +52,7 @@ fn report(forgotten: Forgotten, dry_run: bool) -> ForgetReport {
 /// sees everything.
 pub(super) async fn forget(state: AppState, request: Request) -> Result<Response, Problem> {
     request.query.reader().finish()?;
-    request.caller.require_everything()?;
+    request.caller.require_write_everything()?;
     let input = request.json::<Input>()?;
     let kind: KindName = input.kind.parse().map_err(|error: String| Problem::field("kind", error))?;
     let cluster = request.argument(0).to_owned();

@@ -13,7 +13,7 @@ pub(super) async fn begin(state: AppState, request: Request) -> Result<Response,
     if !request.body.trim_ascii().is_empty() {
         request.json::<serde_json::Map<String, serde_json::Value>>()?;
     }
-    request.caller.require_everything()?;
+    request.caller.require_write_everything()?;
     let filter = filter(&request)?;
     state.relisting.begin(&filter);
     answer(&state, &filter, StatusCode::ACCEPTED)

@@ -49,6 +49,10 @@ pub struct AppState {
 }
 
 impl Gate for AppState {
+    async fn prepare(&self, context: &Context) {
+        self.access.prepare(context).await;
+    }
+
     fn caller(&self, context: &Context) -> Result<Arc<Caller>, Problem> {
         self.access.caller(context)
     }

@@ -147,6 +147,18 @@ impl DeploymentInput {
         }
     }
 
+    /// The name of the environment.
+    pub fn environment_name(&self) -> &str {
+        match &self.environment {
+            EnvironmentRef::Name(name) | EnvironmentRef::Object { name, .. } => name,
+        }
+    }
+
+    /// Whether it says that its ref is protected.
+    pub fn claims_protected_ref(&self) -> bool {
+        self.ref_protected
+    }
+
     /// What is odd about it.
     pub(super) fn warnings(&self) -> Vec<String> {
         input::unread(&self.rest, &KNOWN, &PASSED)

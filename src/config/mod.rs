@@ -11,6 +11,7 @@ mod consistency;
 mod diff;
 mod error;
 mod file;
+mod issuers;
 mod listener;
 mod load;
 mod options;

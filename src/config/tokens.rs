@@ -13,6 +13,7 @@ impl Check {
     pub(super) fn who_may_ask(&mut self, written: &Access) -> AccessConfig {
         AccessConfig {
             tokens: self.tokens(&written.tokens),
+            issuers: self.issuers(&written.issuers),
             local: written.local.as_ref().and_then(|local| self.local(local)),
             allow_anonymous_read: written.allow_anonymous_read,
             audit_reads: written.audit_reads,
@@ -109,7 +110,7 @@ impl Check {
         read.ok()
     }
 
-    fn full_paths(&mut self, what: &str, written: &[Spanned<String>]) -> BTreeSet<String> {
+    pub(super) fn full_paths(&mut self, what: &str, written: &[Spanned<String>]) -> BTreeSet<String> {
         for path in written {
             let sound = |part: &str| !part.is_empty() && !part.contains(|c: char| c.is_control() || c == ' ');
             if !path.value.split('/').all(sound) {

@@ -1,6 +1,9 @@
-//! Authenticates callers by their tokens.
+//! Authenticates callers by their tokens: those of the configuration, by their hash, and those that an issuer signed.
 
+mod claims;
 mod config;
+mod issuer;
+mod jws;
 mod known;
 mod report;
 #[cfg(test)]
@@ -13,8 +16,13 @@ use super::answer_cache::AnswerCache;
 use super::caller::Caller;
 use super::context::Context;
 use super::credentials::{Presented, presented};
+use super::outgoing;
 use super::problem::{Problem, ProblemCode};
 use super::request::Request;
+use claims::Refused;
+use futures_util::FutureExt;
+use issuer::{Issuer, JwtRefusal};
+use jws::Unverified;
 use known::Known;
 use report::token_report;
 use strandline_clock::Clock;
@@ -24,10 +32,19 @@ use strandline_query::{Scope, Stamp};
 use strandline_sqlite::Asker;
 use wrong::{Verdict, WrongTokens};
 
+pub use claims::{JobRules, Mapping, UserRules};
+pub use issuer::{Fetch, IssuerConfig, REFRESH, is_trustworthy};
+pub use jws::Algorithm;
+
 pub use config::{AccessConfig, EXPIRY_NOTICE, LocalAccess, TOKEN_PREFIX, TokenConfig, TokenHash};
 
 /// Authenticates requests; the router does so before it reads anything else of them.
 pub trait Gate {
+    /// Gets what is needed to authenticate the caller of a request and is not there yet, such as the key that signed a token.
+    fn prepare(&self, _context: &Context) -> impl Future<Output = ()> + Send {
+        std::future::ready(())
+    }
+
     /// The caller of a request.
     ///
     /// # Errors
@@ -72,6 +89,7 @@ pub struct Authenticator {
     known: RwLock<Arc<Known>>,
     wrong: WrongTokens,
     problem: Mutex<Option<&'static str>>,
+    fetch: Fetch,
 }
 
 impl std::fmt::Debug for Authenticator {
@@ -91,7 +109,14 @@ impl Authenticator {
             known,
             wrong: WrongTokens::default(),
             problem: Mutex::default(),
+            fetch: Arc::new(|address| outgoing::get(address).boxed()),
         }
+    }
+
+    /// The same, which gets the keys of issuers in this way.
+    #[cfg(test)]
+    pub(super) fn with_fetch(self, fetch: Fetch) -> Self {
+        Authenticator { fetch, ..self }
     }
 
     /// Replaces the configuration. Tokens that are in both keep their counts; where there were tokens,
@@ -133,6 +158,60 @@ impl Authenticator {
         TokensReport { items: items.collect(), since: self.since, problem: self.problem().map(str::to_owned) }
     }
 
+    /// Fetches the keys of all issuers.
+    pub async fn refresh_issuers(&self) {
+        for issuer in &self.known().issuers {
+            issuer.refresh(&self.fetch, self.clock.now()).await;
+        }
+    }
+
+    /// Issuers whose keys could not be fetched the last time.
+    pub fn issuer_problems(&self) -> Vec<String> {
+        let known = self.known();
+        let failed = known.issuers.iter().filter(|issuer| issuer.problem().is_some());
+        failed.map(|issuer| issuer.config.name.clone()).collect()
+    }
+
+    /// Who holds a signed token; none where it is none of an issuer of ours.
+    ///
+    /// Several entries may have one issuer, and the first that takes a token decides; else what is said is said by the one
+    /// that came closest.
+    fn holder(known: &Known, token: &str, now: Timestamp) -> Option<Result<Caller, JwtRefusal>> {
+        let token = Unverified::read(token)?;
+        let mut refusal = None;
+        for issuer in of_token(known, &token) {
+            match issuer.caller(&token, now) {
+                Ok(caller) => return Some(Ok(caller)),
+                Err(JwtRefusal::Unknown) => {}
+                Err(other) => refusal = Some(other),
+            }
+        }
+        refusal.map(Err)
+    }
+
+    /// Refuses a token that an issuer of ours signed, or may have.
+    fn refuse_signed(&self, context: &Context, refusal: JwtRefusal, now: Timestamp) -> Problem {
+        let peer = context.peer.map(|peer| peer.to_string());
+        let trace_id = context.trace.as_str();
+        match refusal {
+            JwtRefusal::Unknown => self.refuse(context, now),
+            JwtRefusal::NoKeys => {
+                let detail =
+                    "the signing keys of the token's issuer cannot be fetched at present; retry later";
+                Problem::new(ProblemCode::Overloaded, detail)
+            }
+            JwtRefusal::Refused(Refused::Expired(expires)) => {
+                tracing::info!(peer, trace_id, "a signed token has expired");
+                let detail = format!("the token expired at {expires}; request a new one");
+                Problem::new(ProblemCode::TokenExpired, detail)
+            }
+            JwtRefusal::Refused(Refused::Because(reason)) => {
+                tracing::warn!(peer, trace_id, reason, "a signed token is refused");
+                Problem::new(ProblemCode::Unauthorized, format!("the token is refused: {reason}"))
+            }
+        }
+    }
+
     fn known(&self) -> Arc<Known> {
         Arc::clone(&self.known.read().unwrap_or_else(PoisonError::into_inner))
     }
@@ -167,7 +246,25 @@ impl Authenticator {
     }
 }
 
+/// The issuers of which a token may be.
+fn of_token<'k>(known: &'k Known, token: &Unverified<'_>) -> impl Iterator<Item = &'k Arc<Issuer>> {
+    let issuer = token.issuer();
+    known.issuers.iter().filter(move |one| Some(&one.config.issuer) == issuer.as_ref())
+}
+
 impl Gate for Authenticator {
+    async fn prepare(&self, context: &Context) {
+        let known = self.known();
+        if known.issuers.is_empty() {
+            return;
+        }
+        let Presented::Token(token) = presented(&context.headers) else { return };
+        let Some(token) = Unverified::read(&token) else { return };
+        for issuer in of_token(&known, &token) {
+            issuer.prepare(&token, &self.fetch, self.clock.now()).await;
+        }
+    }
+
     fn now(&self) -> Timestamp {
         self.clock.now()
     }
@@ -190,8 +287,16 @@ impl Gate for Authenticator {
                 return known.without.clone().ok_or_else(|| Problem::new(ProblemCode::Unauthorized, detail));
             }
         };
-        let (now, found) = (self.clock.now(), token.and_then(|token| known.find(TokenHash::of(&token))));
-        let Some(token) = found else { return Err(self.refuse(context, now)) };
+        let now = self.clock.now();
+        let found = token.as_ref().and_then(|token| known.find(TokenHash::of(token)));
+        let Some(token) = found else {
+            let holder = token.as_ref().and_then(|token| Authenticator::holder(&known, token, now));
+            return match holder {
+                Some(Ok(caller)) => Ok(Arc::new(caller)),
+                Some(Err(refusal)) => Err(self.refuse_signed(context, refusal, now)),
+                None => Err(self.refuse(context, now)),
+            };
+        };
         let name = token.caller.name.as_str();
         if let Some(expires) = token.expires.filter(|_| token.has_expired(now)) {
             let peer = context.peer.map(|peer| peer.to_string());

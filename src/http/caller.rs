@@ -17,38 +17,57 @@ pub struct Caller {
     pub member: Membership,
     /// Whether they see everything, whatever they are a member of.
     pub everything: bool,
-    /// Whether they may write, of what they see.
+    /// Whether there is anything that they may write.
     pub write: bool,
+    /// The projects and groups of which they write what belongs to them.
+    pub writes: Membership,
+    /// Whether they write everything, whatever they are a member of.
+    pub writes_everything: bool,
+    /// The CI job that they are, if they are one: it writes of its environment alone.
+    pub job: Option<Job>,
+}
+
+/// What the token of a CI job proves of it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Job {
+    /// The name of its environment; empty where it has none.
+    pub environment: String,
+    /// Whether its branch or tag is protected.
+    pub ref_protected: bool,
 }
 
 impl Caller {
     /// Somebody on this machine: sees and writes everything.
     pub fn local() -> Self {
-        Caller { write: true, ..Caller::local_reader() }
+        Caller { write: true, writes_everything: true, ..Caller::local_reader() }
     }
 
     /// Somebody on this machine who only reads: sees everything.
     pub fn local_reader() -> Self {
-        Caller { everything: true, ..Caller::nobody("(local)") }
+        Caller { everything: true, ..Caller::named("(local)") }
     }
 
     /// Anybody, where no token is configured: sees everything and writes nothing.
     pub fn anyone() -> Self {
-        Caller { everything: true, ..Caller::nobody("(anyone)") }
+        Caller { everything: true, ..Caller::named("(anyone)") }
     }
 
     /// The caller of a route without authentication: sees and writes nothing.
     pub fn unasked() -> Self {
-        Caller::nobody("(unasked)")
+        Caller::named("(unasked)")
     }
 
-    fn nobody(name: &str) -> Self {
+    /// Somebody of this name who sees and writes nothing.
+    pub(super) fn named(name: &str) -> Self {
         Caller {
             name: name.to_owned(),
             user: None,
             member: Membership::default(),
             everything: false,
             write: false,
+            writes: Membership::default(),
+            writes_everything: false,
+            job: None,
         }
     }
 
@@ -83,16 +102,48 @@ impl Caller {
     /// # Errors
     /// `forbidden`, in the same words whether there is such a project or not.
     pub fn require_write_of(&self, project: &str) -> Result<(), Problem> {
-        if self.write && self.has(project) {
+        if self.job.is_none() && self.may_write_of(project) {
             return Ok(());
         }
         let detail = format!("the token `{}` has no write access to the project `{project}`", self.name);
         Err(Problem::new(ProblemCode::Forbidden, detail))
     }
 
+    fn may_write_of(&self, project: &str) -> bool {
+        self.write && (self.writes_everything || self.writes.holds(project))
+    }
+
+    /// Refuses callers who may not deploy to this environment of this project: a CI job deploys to its own.
+    ///
+    /// # Errors
+    /// `forbidden`, in the same words whether there is such a project or not.
+    pub fn require_deploy_to(&self, project: &str, environment: &str) -> Result<(), Problem> {
+        let Some(job) = &self.job else { return self.require_write_of(project) };
+        let own = !job.environment.is_empty() && job.environment == environment;
+        if own && self.may_write_of(project) {
+            return Ok(());
+        }
+        let detail = format!(
+            "the CI job `{}` writes of its own environment alone, and not of `{environment}` of `{project}`",
+            self.name
+        );
+        Err(Problem::new(ProblemCode::Forbidden, detail))
+    }
+
+    /// Refuses callers who do not write everything, for what changes all clusters together.
+    ///
+    /// # Errors
+    /// `forbidden`.
+    pub fn require_write_everything(&self) -> Result<(), Problem> {
+        self.require_everything()?;
+        let detail =
+            || format!("the token `{}` may not write everything, which this request needs", self.name);
+        if self.writes_everything { Ok(()) } else { Err(Problem::new(ProblemCode::Forbidden, detail())) }
+    }
+
     /// The authority of what they declare.
     pub fn authority(&self) -> Authority {
-        if self.everything { Authority::Everything } else { Authority::Projects }
+        if self.writes_everything { Authority::Everything } else { Authority::Projects }
     }
 
     /// Refuses callers who do not see everything, for answers about all clusters together.

@@ -52,9 +52,10 @@ impl Origins {
         }
     }
 
-    /// Whether a request comes from one of these and brings its own credentials, or none.
+    /// Whether a request comes from one of these and brings a token of its own. A browser may send what it knows of a user
+    /// along, and such a request may need no permission beforehand.
     pub(super) fn allow(&self, headers: &HeaderMap) -> bool {
-        let brought = headers.get(AUTHORIZATION).is_none_or(|value| {
+        let brought = headers.get(AUTHORIZATION).is_some_and(|value| {
             value.as_bytes().get(..7).is_some_and(|scheme| scheme.eq_ignore_ascii_case(b"bearer "))
         });
         brought && self.of(headers).is_some()

@@ -22,6 +22,7 @@ pub mod guard;
 mod host;
 mod load;
 mod origin;
+pub mod outgoing;
 pub mod params;
 mod percent;
 mod places;

@@ -275,7 +275,12 @@ async fn answer<S: Gate>(route: &'static Route<S>, state: S, asked: Asked<'_>) -
         origin::check(context)?;
     }
     let open = route.open && gets;
-    let caller = if open { caller::unasked() } else { state.caller(context)? };
+    let caller = if open {
+        caller::unasked()
+    } else {
+        state.prepare(context).await;
+        state.caller(context)?
+    };
     let audited = !open && (!operation.reads || state.audits_reads());
     let audit = audited.then(|| Arc::clone(&caller));
     let answer = carry_out(route, operation, state, caller, asked).await;

@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 use crate::http::Authenticator;
-use crate::http::auth::{AccessConfig, EXPIRY_NOTICE};
+use crate::http::auth::{AccessConfig, EXPIRY_NOTICE, REFRESH};
 use strandline_clock::Clock;
 use strandline_model::Timestamp;
 
@@ -51,6 +51,17 @@ pub(super) async fn follow(
             () = tokio::time::sleep(LOOK) => {}
         }
     }
+}
+
+/// Fetches the keys of issuers again and again, until `stop`.
+pub(super) async fn follow_issuers(access: Arc<Authenticator>, stop: CancellationToken) {
+    let fetching = async {
+        loop {
+            access.refresh_issuers().await;
+            tokio::time::sleep(REFRESH).await;
+        }
+    };
+    stop.run_until_cancelled(fetching).await;
 }
 
 fn read(path: &Path) -> Result<String, String> {

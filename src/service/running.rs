@@ -140,6 +140,8 @@ impl Service {
         watchers.keep("access", move |stop| {
             access::follow(file.clone(), Arc::clone(&known), Arc::clone(&now), stop)
         });
+        let issuers = Arc::clone(&access);
+        watchers.keep("issuers", move |stop| access::follow_issuers(Arc::clone(&issuers), stop));
         let encrypted = tls.is_some();
         if let Some(tls) = tls.clone() {
             watchers.keep("certificate", move |stop| tls::follow(tls.clone(), stop));

@@ -42,7 +42,7 @@ pub(super) fn access(
     config: AccessConfig,
     clock: Arc<dyn Clock>,
 ) -> Result<Authenticator, ServiceError> {
-    let (loopback, guarded) = (address.ip().is_loopback(), !config.tokens.is_empty());
+    let (loopback, guarded) = (address.ip().is_loopback(), config.is_guarded());
     if !loopback && !guarded {
         if !config.allow_anonymous_read {
             return Err(ServiceError::OpenToOthers { address });

@@ -228,8 +228,8 @@ fn the_tree_of_dependencies_stays_small() {
     let packages = lock.matches("[[package]]").count() - ours;
     // GraphQL takes fifteen of them, half for macros: the library is the one whose own limits hold against hostile queries.
     // The JSON Schema of the configuration takes four, of which three are macros and what those need.
-    // The table of routes takes one, and the tz database one.
-    assert!(packages <= 365, "{packages} packages; is there one to be spared?");
+    // The table of routes takes one, and the tz database one. Compression takes nine: two codecs in Rust, in small parts.
+    assert!(packages <= 374, "{packages} packages; is there one to be spared?");
 }
 
 #[test]

@@ -62,7 +62,7 @@ async fn what_no_media_type_is_accepted_of_is_refused() {
         ("/openapi.yaml", "text/html, */*;q=0.1", "200"),
         ("/openapi.yaml", "text/html", "406"),
         ("/openapi.yaml", "application/yaml;q=0", "406"),
-        ("/livez", "application/json", "406"),
+        ("/livez", "image/png", "406"),
         ("/nothing", "text/html", "404"),
     ] {
         let answer = server.ask("GET", path, &format!("accept: {accepted}\r\n")).await;

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_saphyr::Spanned;
 
+use super::issuers::Issuer;
 use super::values::{LocalAccess, Name, ProjectPath, TimeOrDate};
 
 /// Who may read and write.
@@ -13,6 +14,9 @@ pub(in crate::config) struct Access {
     /// The tokens; where there is one, every request needs one.
     #[serde(default)]
     pub(in crate::config) tokens: Vec<Token>,
+    /// Issuers of signed tokens, such as GitLab; where there is one, every request needs a token.
+    #[serde(default)]
+    pub(in crate::config) issuers: Vec<Issuer>,
     /// What needs no token on a loopback address although there are tokens; a proxy on the same machine makes every
     /// caller local.
     #[schemars(with = "Option<LocalAccess>")]

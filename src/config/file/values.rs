@@ -118,6 +118,33 @@ pub(super) enum Unlimited {
 }
 
 #[derive(JsonSchema)]
+#[schemars(inline)]
+pub(super) enum Algorithm {
+    #[schemars(rename = "RS256")]
+    Rs256,
+    #[schemars(rename = "RS384")]
+    Rs384,
+    #[schemars(rename = "RS512")]
+    Rs512,
+    #[schemars(rename = "PS256")]
+    Ps256,
+    #[schemars(rename = "ES256")]
+    Es256,
+    #[schemars(rename = "ES384")]
+    Es384,
+    #[schemars(rename = "EdDSA")]
+    EdDsa,
+}
+
+#[derive(JsonSchema)]
+#[schemars(inline, rename_all = "lowercase")]
+pub(super) enum Role {
+    Owner,
+    Maintainer,
+    Developer,
+}
+
+#[derive(JsonSchema)]
 #[schemars(inline, rename_all = "lowercase")]
 pub(super) enum LocalAccess {
     Read,

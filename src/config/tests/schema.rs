@@ -137,6 +137,8 @@ fn defaults(root: &Value, definition: &Value) -> Value {
     let keys = definition["properties"].as_object().unwrap().iter().filter_map(|(key, schema)| {
         let mapping = schema.get("items").is_none().then(|| nested(root, schema)).flatten();
         let value = match mapping {
+            // What cannot be there without a value is not there.
+            Some((_, inner)) if inner["required"].is_array() => return None,
             Some((_, inner)) => defaults(root, inner),
             None => schema.get("default")?.clone(),
         };

@@ -10,12 +10,20 @@ use std::time::Duration;
 use data_encoding::{HEXLOWER, HEXLOWER_PERMISSIVE};
 use sha2::{Digest, Sha256};
 
+use super::issuer::IssuerConfig;
 use crate::http::caller::Caller;
 use strandline_gitlab::Membership;
 use strandline_model::Timestamp;
 
 /// What the tokens that we make begin with, so that scanners for leaked credentials can tell them.
 pub const TOKEN_PREFIX: &str = "sl_";
+
+impl AccessConfig {
+    /// Whether everybody has to say who they are.
+    pub fn is_guarded(&self) -> bool {
+        !self.tokens.is_empty() || !self.issuers.is_empty()
+    }
+}
 
 /// How long before its end a token is spoken of.
 pub const EXPIRY_NOTICE: Duration = Duration::from_secs(14 * 24 * 3600);
@@ -28,6 +36,8 @@ const ALGORITHM: &str = "sha256:";
 pub struct AccessConfig {
     /// The tokens; where there is one, everybody needs one.
     pub tokens: Vec<TokenConfig>,
+    /// Issuers whose signed tokens are taken; where there is one, everybody needs a token.
+    pub issuers: Vec<IssuerConfig>,
     /// What whoever can reach a server on a loopback address may do without one; none for nothing, once there are tokens.
     pub local: Option<LocalAccess>,
     /// Whether a server without tokens may listen where others than this machine can reach it, and let everybody read.
@@ -105,6 +115,9 @@ impl From<&TokenConfig> for Caller {
             member: Membership::new(&token.projects, &token.groups),
             everything: token.everything,
             write: token.write,
+            writes: Membership::new(&token.projects, &token.groups),
+            writes_everything: token.everything && token.write,
+            job: None,
         }
     }
 }

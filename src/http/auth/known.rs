@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::config::{AccessConfig, LocalAccess, TokenConfig, TokenHash};
+use super::issuer::{Issuer, IssuerConfig};
 use crate::http::caller::Caller;
 use strandline_model::Timestamp;
 
@@ -15,6 +16,8 @@ pub(super) struct Known {
     /// Found by the hash of what was presented. How long a look-up takes tells something of the hash, and nothing of
     /// a token: who could choose tokens by their hashes would have broken SHA-256.
     by_hash: HashMap<TokenHash, Arc<Token>>,
+    /// The issuers, each with its keys, which outlast a configuration that changes.
+    pub(super) issuers: Vec<Arc<Issuer>>,
     /// Whether who presents a token is asked for it: there are tokens, or there were some since the process began.
     pub(super) guarded: bool,
     /// Who asks without a token; none where that is nobody.
@@ -50,7 +53,13 @@ impl Known {
             Arc::new(Token { caller: Arc::new(Caller::from(token)), expires: token.expires, used })
         };
         let by_hash = config.tokens.iter().map(|config| (config.hash, token(config))).collect();
-        let guarded = !config.tokens.is_empty() || before.is_some_and(|before| before.guarded);
+        let issuer = |config: &IssuerConfig| {
+            let known =
+                before.and_then(|before| before.issuers.iter().find(|issuer| issuer.config == *config));
+            known.map_or_else(|| Arc::new(Issuer::new(config.clone())), Arc::clone)
+        };
+        let issuers = config.issuers.iter().map(issuer).collect();
+        let guarded = config.is_guarded() || before.is_some_and(|before| before.guarded);
         let without = match config.local {
             Some(LocalAccess::Read) if loopback => Some(Caller::local_reader()),
             Some(LocalAccess::Write) if loopback => Some(Caller::local()),
@@ -58,7 +67,7 @@ impl Known {
             _ if loopback => Some(Caller::local()),
             _ => config.allow_anonymous_read.then(Caller::anyone),
         };
-        Known { config, by_hash, guarded, without: without.map(Arc::new) }
+        Known { config, by_hash, issuers, guarded, without: without.map(Arc::new) }
     }
 
     pub(super) fn find(&self, hash: TokenHash) -> Option<&Arc<Token>> {

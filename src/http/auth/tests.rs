@@ -1,5 +1,8 @@
 //! Who is taken for whom, case by case.
 
+mod issuers;
+mod signer;
+
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -41,7 +44,7 @@ fn context(authorization: Option<&str>) -> Context {
 
 /// By these tokens; where there is none, everybody may read.
 fn access(tokens: Vec<TokenConfig>, loopback: bool, local: Option<LocalAccess>) -> Authenticator {
-    let config = AccessConfig { tokens, local, allow_anonymous_read: true, audit_reads: false };
+    let config = AccessConfig { tokens, local, allow_anonymous_read: true, ..AccessConfig::default() };
     Authenticator::new(config, loopback, Arc::new(SystemClock))
 }
 

@@ -11,7 +11,15 @@ pub(super) fn encode(out: &mut MetricWriter<'_, '_>, access: &Authenticator) -> 
     let current = i64::from(access.problem().is_none());
     let help = "1 while the access rules are those of the configuration file, 0 after reloading it failed";
     out.gauges("access_configuration_current", help, [(none, current)])?;
-    let tokens = access.config().tokens;
+    let config = access.config();
+    let failed = access.issuer_problems();
+    let issuers = config
+        .issuers
+        .iter()
+        .map(|issuer| ([("issuer", issuer.name.as_str())], i64::from(!failed.contains(&issuer.name))));
+    let help = "1 while the signing keys of an issuer are those that it has, 0 after fetching them failed";
+    out.gauges("issuer_keys_current", help, issuers)?;
+    let tokens = config.tokens;
     let ends = tokens.iter().filter_map(|token| {
         let expires = token.expires?.as_micros() / 1_000_000;
         Some(([("token", token.name.as_str())], expires))

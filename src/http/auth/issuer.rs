@@ -1,0 +1,194 @@
+//! An issuer of tokens: its keys, fetched and kept, and whether a token is one of its own.
+//!
+//! A key that is not known is asked for at most once in [`FLOOR`], however many tokens name one. Keys outlast an issuer that
+//! cannot be reached; a key that it no longer lists is not taken any more as soon as that is known.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::future::BoxFuture;
+use serde::Deserialize;
+
+use super::claims::{Claims, Mapping, Refused};
+use super::jws::{Algorithm, Key, Unverified, candidates, read_keys};
+use crate::http::caller::Caller;
+use strandline_model::Timestamp;
+
+/// How often keys are fetched at most because a token names one that is not known.
+const FLOOR: Duration = Duration::from_secs(30);
+
+/// How often they are fetched anyway.
+pub const REFRESH: Duration = Duration::from_secs(300);
+
+/// What the address of an issuer's description adds to it (OpenID Connect Discovery).
+const DISCOVERY: &str = "/.well-known/openid-configuration";
+
+/// An issuer whose tokens are taken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IssuerConfig {
+    /// Its name in logs.
+    pub name: String,
+    /// What its tokens say in `iss`, exactly.
+    pub issuer: String,
+    /// What they have to say in `aud`.
+    pub audience: String,
+    /// How they may be signed.
+    pub algorithms: Vec<Algorithm>,
+    /// Where its keys are; none to ask the issuer.
+    pub jwks_url: Option<String>,
+    /// What its tokens are taken for.
+    pub mapping: Mapping,
+}
+
+/// Gets what an address has.
+pub type Fetch = Arc<dyn Fn(String) -> BoxFuture<'static, Result<Bytes, String>> + Send + Sync>;
+
+/// An issuer with its keys.
+#[derive(Debug)]
+pub(super) struct Issuer {
+    pub(super) config: IssuerConfig,
+    keys: Mutex<Keys>,
+    /// Held by who fetches; others wait for what comes of it.
+    fetching: tokio::sync::Mutex<()>,
+}
+
+#[derive(Debug, Default)]
+struct Keys {
+    known: Arc<Vec<Key>>,
+    /// When they were last asked for.
+    asked: Option<Timestamp>,
+    problem: Option<String>,
+}
+
+/// Why a token is refused.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum JwtRefusal {
+    /// No issuer of ours signed it, as far as we know.
+    Unknown,
+    /// Its issuer's keys could not be fetched yet.
+    NoKeys,
+    /// Its issuer signed it, and it is not taken.
+    Refused(Refused),
+}
+
+impl Issuer {
+    pub(super) fn new(config: IssuerConfig) -> Self {
+        Issuer { config, keys: Mutex::default(), fetching: tokio::sync::Mutex::new(()) }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Keys> {
+        // Nothing that can panic runs under this lock.
+        self.keys.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Why its keys could not be fetched the last time.
+    pub(super) fn problem(&self) -> Option<String> {
+        self.lock().problem.clone()
+    }
+
+    /// Who holds a token, if this issuer signed it and it is for us.
+    pub(super) fn caller(&self, token: &Unverified<'_>, now: Timestamp) -> Result<Caller, JwtRefusal> {
+        let IssuerConfig { name, issuer, audience, algorithms, mapping, .. } = &self.config;
+        if !token.is_signed_by(algorithms) {
+            return Err(JwtRefusal::Unknown);
+        }
+        let keys = Arc::clone(&self.lock().known);
+        if keys.is_empty() {
+            return Err(JwtRefusal::NoKeys);
+        }
+        let mut keys = candidates(&keys, token.key_id.as_deref());
+        if !keys.any(|key| token.is_signed_with(key)) {
+            return Err(JwtRefusal::Unknown);
+        }
+        let incomplete = Refused::Because("a claim that is needed is not there, or of another type");
+        let claims: Claims = token.claims().ok_or(JwtRefusal::Refused(incomplete))?;
+        claims
+            .check(issuer, audience, now)
+            .and_then(|()| claims.caller(name, mapping))
+            .map_err(JwtRefusal::Refused)
+    }
+
+    /// Fetches the keys where a token may be signed with one that is not known, and they were not asked for of late.
+    pub(super) async fn prepare(&self, token: &Unverified<'_>, fetch: &Fetch, now: Timestamp) {
+        let due = |keys: &Keys| {
+            let unknown = candidates(&keys.known, token.key_id.as_deref()).next().is_none();
+            unknown && keys.asked.is_none_or(|asked| asked.plus(FLOOR) <= now)
+        };
+        if !token.is_signed_by(&self.config.algorithms) || !due(&self.lock()) {
+            return;
+        }
+        let _fetching = self.fetching.lock().await;
+        // Somebody else may have fetched them meanwhile.
+        if due(&self.lock()) {
+            self.fetch(fetch, now).await;
+        }
+    }
+
+    /// Fetches the keys anyway.
+    pub(super) async fn refresh(&self, fetch: &Fetch, now: Timestamp) {
+        let _fetching = self.fetching.lock().await;
+        self.fetch(fetch, now).await;
+    }
+
+    async fn fetch(&self, fetch: &Fetch, now: Timestamp) {
+        self.lock().asked = Some(now);
+        let fetched = self.fetched(fetch).await;
+        let issuer = self.config.name.as_str();
+        let mut keys = self.lock();
+        match fetched {
+            Ok(known) => {
+                if *keys.known != known {
+                    tracing::info!(issuer, keys = known.len(), "signing keys of an issuer fetched");
+                }
+                (keys.known, keys.problem) = (Arc::new(known), None);
+            }
+            Err(error) => {
+                if keys.problem.as_ref() != Some(&error) {
+                    let known = keys.known.len();
+                    tracing::warn!(issuer, error, known, "fetching the signing keys of an issuer failed");
+                }
+                keys.problem = Some(error);
+            }
+        }
+    }
+
+    async fn fetched(&self, fetch: &Fetch) -> Result<Vec<Key>, String> {
+        #[derive(Deserialize)]
+        struct Description {
+            issuer: String,
+            jwks_uri: String,
+        }
+        let address = match &self.config.jwks_url {
+            Some(address) => address.clone(),
+            None => {
+                let of = self.config.issuer.trim_end_matches('/');
+                let text = fetch(format!("{of}{DISCOVERY}")).await?;
+                let described: Description = serde_json::from_slice(&text)
+                    .map_err(|_| "the answer is no description of an issuer".to_owned())?;
+                if described.issuer != self.config.issuer {
+                    return Err("the description is that of another issuer".to_owned());
+                }
+                described.jwks_uri
+            }
+        };
+        if !is_trustworthy(&address) {
+            return Err("the address of the keys is not https".to_owned());
+        }
+        read_keys(&fetch(address).await?)
+    }
+}
+
+/// Whether what an address has comes from where it says: by TLS, or from this machine.
+pub fn is_trustworthy(address: &str) -> bool {
+    let Ok(address) = address.parse::<http::Uri>() else { return false };
+    let local = |host: &str| {
+        let host = host.trim_matches(['[', ']']);
+        host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback())
+    };
+    match address.scheme_str() {
+        Some("https") => address.host().is_some_and(|host| !host.is_empty()),
+        Some("http") => address.host().is_some_and(local),
+        _ => false,
+    }
+}
