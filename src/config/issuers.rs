@@ -5,8 +5,10 @@ use std::collections::{BTreeSet, HashMap};
 use serde_saphyr::Spanned;
 
 use super::check::Check;
-use super::file::{Issuer, Jobs, Users};
-use crate::http::auth::{Algorithm, IssuerConfig, JobRules, Mapping, UserRules, is_trustworthy};
+use super::file::{Issuer, Jobs, Login, Users};
+use crate::http::auth::{
+    Algorithm, ClientSecret, IssuerConfig, JobRules, LoginConfig, Mapping, UserRules, is_trustworthy,
+};
 use strandline_model::EnvironmentId;
 
 /// The roles of which GitLab lists the groups.
@@ -41,6 +43,13 @@ impl Check {
                     .hint =
                     Some("use the URL of this server, and name it where tokens are requested".to_owned());
             }
+            let login = issuer.login.as_ref().and_then(|login| self.login(login));
+            let several = issuers.iter().any(|one: &IssuerConfig| one.login.is_some());
+            if issuer.login.is_some() && (several || issuer.users.is_none()) {
+                let message = format!("the issuer `{name}` cannot have `login`");
+                self.report(at, "bad_issuer", message).hint =
+                    Some("`login` is for one issuer, and for one with `users`".to_owned());
+            }
             let algorithms = self.algorithms(&issuer.algorithms);
             let mapping = match (&issuer.jobs, &issuer.users) {
                 (Some(jobs), None) => Some(Mapping::Jobs(self.jobs(issuer, jobs))),
@@ -59,6 +68,7 @@ impl Check {
                 algorithms,
                 jwks_url: issuer.jwks_url.as_ref().map(|address| address.value.clone()),
                 mapping,
+                login,
             }));
         }
         issuers
@@ -78,6 +88,28 @@ impl Check {
             }
         }
         if written.is_empty() { vec![Algorithm::Rs256] } else { algorithms }
+    }
+
+    fn login(&mut self, written: &Login) -> Option<LoginConfig> {
+        let (url, at) = (written.public_url.value.trim_end_matches('/'), written.public_url.referenced);
+        if !is_trustworthy(url) || url.contains(['?', '#']) {
+            self.report(at, "bad_address", format!("`{url}` is not an https URL")).hint =
+                Some("browsers keep the session's cookie for https, or for this machine, alone".to_owned());
+        }
+        let client_secret = match &written.client_secret_file {
+            None => None,
+            Some(file) => match std::fs::read_to_string(self.path(&file.value)) {
+                Ok(text) if !text.trim().is_empty() => Some(ClientSecret(text.trim().to_owned())),
+                read => {
+                    let why = read.map_or_else(|error| error.to_string(), |_| "it is empty".to_owned());
+                    let message = format!("cannot read `{}`: {why}", file.value);
+                    self.report(file.referenced, "unreadable", message);
+                    return None;
+                }
+            },
+        };
+        let scopes = written.scopes.clone().unwrap_or_else(|| vec!["profile".to_owned()]);
+        Some(LoginConfig { public_url: url.to_owned(), client_secret, scopes })
     }
 
     fn jobs(&mut self, issuer: &Issuer, written: &Jobs) -> JobRules {

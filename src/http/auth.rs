@@ -1,13 +1,16 @@
 //! Authenticates callers by their tokens: those of the configuration, by their hash, and those that an issuer signed.
 
+mod browsers;
 mod claims;
 mod config;
 mod issuer;
 mod jws;
 mod known;
+mod login;
 mod report;
+mod session;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod wrong;
 
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -19,6 +22,7 @@ use super::credentials::{Presented, presented};
 use super::outgoing;
 use super::problem::{Problem, ProblemCode};
 use super::request::Request;
+use browsers::Browsers;
 use claims::Refused;
 use futures_util::FutureExt;
 use issuer::{Issuer, JwtRefusal};
@@ -32,9 +36,14 @@ use strandline_query::{Scope, Stamp};
 use strandline_sqlite::Asker;
 use wrong::{Verdict, WrongTokens};
 
+pub use browsers::Begun;
 pub use claims::{JobRules, Mapping, UserRules};
 pub use issuer::{Fetch, IssuerConfig, REFRESH, is_trustworthy};
 pub use jws::Algorithm;
+pub use login::{
+    CALLBACK, ClientSecret, LOGIN_COOKIE, LoginConfig, LoginFailure, SESSION_COOKIE, TO_COOKIE, cookie,
+    local_path,
+};
 
 pub use config::{AccessConfig, EXPIRY_NOTICE, LocalAccess, TOKEN_PREFIX, TokenConfig, TokenHash};
 
@@ -90,6 +99,7 @@ pub struct Authenticator {
     wrong: WrongTokens,
     problem: Mutex<Option<&'static str>>,
     fetch: Fetch,
+    browsers: Browsers,
 }
 
 impl std::fmt::Debug for Authenticator {
@@ -109,13 +119,14 @@ impl Authenticator {
             known,
             wrong: WrongTokens::default(),
             problem: Mutex::default(),
-            fetch: Arc::new(|address| outgoing::get(address).boxed()),
+            fetch: Arc::new(|request| outgoing::send(request).boxed()),
+            browsers: Browsers::default(),
         }
     }
 
     /// The same, which gets the keys of issuers in this way.
     #[cfg(test)]
-    pub(super) fn with_fetch(self, fetch: Fetch) -> Self {
+    pub(crate) fn with_fetch(self, fetch: Fetch) -> Self {
         Authenticator { fetch, ..self }
     }
 
@@ -123,7 +134,9 @@ impl Authenticator {
     /// everybody goes on needing one, should there be none left.
     pub fn replace(&self, config: AccessConfig) {
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
-        *known = Arc::new(Known::new(config, self.loopback, Some(&**known)));
+        let before = Arc::clone(&known);
+        *known = Arc::new(Known::new(config, self.loopback, Some(&*before)));
+        self.browsers.keep_of(&before, &known);
         drop(known);
         self.report_problem(None);
     }
@@ -201,12 +214,13 @@ impl Authenticator {
                 Problem::new(ProblemCode::Overloaded, detail)
             }
             JwtRefusal::Refused(Refused::Expired(expires)) => {
-                tracing::info!(peer, trace_id, "a signed token has expired");
+                tracing::debug!(peer, trace_id, "a signed token has expired");
                 let detail = format!("the token expired at {expires}; request a new one");
                 Problem::new(ProblemCode::TokenExpired, detail)
             }
             JwtRefusal::Refused(Refused::Because(reason)) => {
-                tracing::warn!(peer, trace_id, reason, "a signed token is refused");
+                // The answer says why; whoever has an account at the issuer could fill the log.
+                tracing::debug!(peer, trace_id, reason, "a signed token is refused");
                 Problem::new(ProblemCode::Unauthorized, format!("the token is refused: {reason}"))
             }
         }
@@ -258,7 +272,11 @@ impl Gate for Authenticator {
         if known.issuers.is_empty() {
             return;
         }
-        let Presented::Token(token) = presented(&context.headers) else { return };
+        let token = match presented(&context.headers) {
+            Presented::Token(token) => token,
+            Presented::Nothing => return self.renew_session(context).await,
+            Presented::Unreadable => return,
+        };
         let Some(token) = Unverified::read(&token) else { return };
         for issuer in of_token(&known, &token) {
             issuer.prepare(&token, &self.fetch, self.clock.now()).await;
@@ -282,9 +300,17 @@ impl Gate for Authenticator {
         let token = match presented(&context.headers) {
             Presented::Token(token) if known.guarded => Some(token),
             Presented::Unreadable if known.guarded => None,
-            _ => {
+            presented => {
+                let cookie = presented == Presented::Nothing && known.guarded;
+                if let Some(caller) =
+                    cookie.then(|| self.browsers.caller(context, self.clock.now())).flatten()
+                {
+                    return Ok(caller);
+                }
                 let detail = "this request needs a token; send it as `Authorization: Bearer`, or as the password of Basic authentication";
-                return known.without.clone().ok_or_else(|| Problem::new(ProblemCode::Unauthorized, detail));
+                let can_log_in = known.issuers.iter().any(|issuer| issuer.config.login.is_some());
+                let refused = || Problem { can_log_in, ..Problem::new(ProblemCode::Unauthorized, detail) };
+                return known.without.clone().ok_or_else(refused);
             }
         };
         let now = self.clock.now();

@@ -25,6 +25,8 @@ pub struct Caller {
     pub writes_everything: bool,
     /// The CI job that they are, if they are one: it writes of its environment alone.
     pub job: Option<Job>,
+    /// Whether a browser says who they are by itself, so that what is written has to come from a page of ours.
+    pub by_cookie: bool,
 }
 
 /// What the token of a CI job proves of it.
@@ -68,6 +70,7 @@ impl Caller {
             writes: Membership::default(),
             writes_everything: false,
             job: None,
+            by_cookie: false,
         }
     }
 

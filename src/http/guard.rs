@@ -34,10 +34,10 @@ const SMALL: usize = 64 * 1024;
 const STRICT_POLICY: &str = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /// What one caller sees is not what another sees, and no cache may think so.
-const VARIES: &str = "Accept, Accept-Encoding, Authorization";
+const VARIES: &str = "Accept, Accept-Encoding, Authorization, Cookie";
 
 /// The same where pages of other sites may ask.
-const VARIES_BY_ORIGIN: &str = "Accept, Accept-Encoding, Authorization, Origin";
+const VARIES_BY_ORIGIN: &str = "Accept, Accept-Encoding, Authorization, Cookie, Origin";
 
 const SERVER_TIMING: HeaderName = HeaderName::from_static("server-timing");
 

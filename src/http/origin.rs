@@ -36,6 +36,19 @@ pub(super) fn check(context: &Context) -> Result<(), Problem> {
     Ok(())
 }
 
+/// That the request says to come from a page of ours, for what a browser would send along from anywhere.
+///
+/// # Errors
+/// `cross_site`.
+pub(super) fn require_ours(context: &Context) -> Result<(), Problem> {
+    // What they say was checked before.
+    if context.headers.contains_key(ORIGIN) || context.header(SEC_FETCH_SITE) == Some("same-origin") {
+        return Ok(());
+    }
+    let detail = "a write request with the cookie of a session has to come from a page of this server";
+    Err(Problem::new(ProblemCode::CrossSite, detail))
+}
+
 /// Whether an origin is that of this host; the scheme decides only which port goes without saying, because who ends TLS
 /// in front of us speaks to us without it.
 fn is_ours(origin: &str, host: &str) -> bool {

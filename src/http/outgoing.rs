@@ -5,8 +5,9 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use bytes::Bytes;
+use http::header::{ACCEPT, CONTENT_TYPE};
 use http::{Request, StatusCode};
-use http_body_util::{BodyExt, Empty, Limited};
+use http_body_util::{BodyExt, Full, Limited};
 use hyper_rustls::{ConfigBuilderExt, HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::{Client, connect::HttpConnector};
 use hyper_util::rt::TokioExecutor;
@@ -29,13 +30,29 @@ pub fn tls(encrypted: bool) -> Result<ClientConfig, Box<dyn Error + Send + Sync>
     Ok(config.with_no_client_auth())
 }
 
-type HttpClient = Client<HttpsConnector<HttpConnector>, Empty<Bytes>>;
+type HttpClient = Client<HttpsConnector<HttpConnector>, Full<Bytes>>;
 
-/// A small document. Redirects are not followed: what the configuration names is what is asked.
+/// What another server is asked.
+#[derive(Clone, PartialEq, Eq)]
+pub struct OutgoingRequest {
+    /// The address.
+    pub url: String,
+    /// The fields of a form, encoded; none to read.
+    pub form: Option<String>,
+}
+
+impl std::fmt::Debug for OutgoingRequest {
+    /// A form holds secrets.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("OutgoingRequest").field("url", &self.url).finish_non_exhaustive()
+    }
+}
+
+/// The answer, a small document. Redirects are not followed: what the configuration names is what is asked.
 ///
 /// # Errors
-/// Why there is none, without anything of the answer.
-pub async fn get(address: String) -> Result<Bytes, String> {
+/// Why there is none.
+pub async fn send(asked: OutgoingRequest) -> Result<(StatusCode, Bytes), String> {
     static CLIENT: OnceLock<Result<HttpClient, String>> = OnceLock::new();
     let client = CLIENT.get_or_init(|| {
         let tls = tls(true).map_err(|error| format!("cannot read the trusted authorities: {error}"))?;
@@ -44,20 +61,22 @@ pub async fn get(address: String) -> Result<Bytes, String> {
         Ok(Client::builder(TokioExecutor::new()).build(connector))
     });
     let client = client.as_ref().map_err(Clone::clone)?;
-    let request = Request::get(&address).header(http::header::ACCEPT, "application/json").body(Empty::new());
-    let request = request.map_err(|error| error.to_string())?;
+    let OutgoingRequest { url, form } = asked;
+    let request = match &form {
+        Some(_) => Request::post(&url).header(CONTENT_TYPE, "application/x-www-form-urlencoded"),
+        None => Request::get(&url),
+    };
+    let body = Full::new(form.map_or_else(Bytes::new, Bytes::from));
+    let request = request.header(ACCEPT, "application/json").body(body).map_err(|error| error.to_string())?;
     let answered = async {
         let answer = client.request(request).await.map_err(|error| root(&error))?;
-        if answer.status() != StatusCode::OK {
-            return Err(format!("it was answered {}", answer.status()));
-        }
+        let status = answer.status();
         let body = Limited::new(answer.into_body(), DOCUMENT_BYTES_MAX).collect().await;
-        Ok(body.map_err(|error| error.to_string())?.to_bytes())
+        Ok((status, body.map_err(|error| error.to_string())?.to_bytes()))
     };
     let answered = tokio::time::timeout(TIMEOUT, answered).await;
-    answered
-        .unwrap_or_else(|_| Err(format!("no answer within {} s", TIMEOUT.as_secs())))
-        .map_err(|error| format!("{address}: {error}"))
+    let answered = answered.unwrap_or_else(|_| Err(format!("no answer within {} s", TIMEOUT.as_secs())));
+    answered.map_err(|error| format!("{url}: {error}"))
 }
 
 /// The first cause of an error.

@@ -17,6 +17,9 @@ const RETRY_AFTER_SECONDS: u16 = 5;
 /// How a token may be presented; Basic stands first, because browsers ask for what it needs.
 const CHALLENGE: &str = "Basic realm=\"Strandline\", Bearer";
 
+/// The same where browsers can log in.
+const BEARER_CHALLENGE: &str = "Bearer realm=\"Strandline\"";
+
 /// A failure on its way to the caller.
 #[derive(Clone, Debug)]
 pub struct Problem {
@@ -34,6 +37,8 @@ pub struct Problem {
     pub place: Option<Box<BodyPosition>>,
     /// For what is gone, when it went.
     pub gone: Option<Box<Gone>>,
+    /// Whether a browser can log in.
+    pub can_log_in: bool,
     /// Methods that would be allowed.
     pub(super) allow: Option<Box<str>>,
     /// Seconds after which it is worth asking again.
@@ -52,6 +57,7 @@ impl Problem {
             earliest: None,
             place: None,
             gone: None,
+            can_log_in: false,
             allow: None,
             retry_after: NonZeroU16::new(RETRY_AFTER_SECONDS).filter(|_| code.is_transient()),
         }
@@ -106,8 +112,10 @@ impl Problem {
     /// Headers that belong to it in whatever form it is shown.
     pub fn headers(&self) -> impl Iterator<Item = (HeaderName, HeaderValue)> {
         let retry = self.retry_after.map(|seconds| (RETRY_AFTER, HeaderValue::from(seconds.get())));
+        // Where people can log in, a browser is not to ask for a password.
+        let challenge = if self.can_log_in { BEARER_CHALLENGE } else { CHALLENGE };
         let challenge = (self.status() == StatusCode::UNAUTHORIZED)
-            .then(|| (WWW_AUTHENTICATE, HeaderValue::from_static(CHALLENGE)));
+            .then(|| (WWW_AUTHENTICATE, HeaderValue::from_static(challenge)));
         let allow = self.allow.as_deref().and_then(|allow| HeaderValue::from_str(allow).ok());
         retry.into_iter().chain(challenge).chain(allow.map(|allow| (ALLOW, allow)))
     }

@@ -281,6 +281,9 @@ async fn answer<S: Gate>(route: &'static Route<S>, state: S, asked: Asked<'_>) -
         state.prepare(context).await;
         state.caller(context)?
     };
+    if !gets && caller.by_cookie {
+        origin::require_ours(context)?;
+    }
     let audited = !open && (!operation.reads || state.audits_reads());
     let audit = audited.then(|| Arc::clone(&caller));
     let answer = carry_out(route, operation, state, caller, asked).await;
@@ -311,7 +314,10 @@ async fn carry_out<S: Gate>(
     let now = state.now();
     let query = Query::parse(&context.query, operation.parameters)?.asked_at(now);
     let body = match context.method {
-        Method::PUT | Method::POST => body::read(context, asked.body, operation.body_max).await?,
+        // What takes no body may have the type of one: the form of a button has no fields.
+        Method::PUT | Method::POST if operation.body_max > 0 => {
+            body::read(context, asked.body, operation.body_max).await?
+        }
         _ => Bytes::new(),
     };
     let kept = route.cached && matches!(context.method, Method::GET | Method::HEAD);

@@ -14,9 +14,9 @@ const TROUBLESHOOTING: &str = include_str!("../../docs/troubleshooting.md");
 
 #[derive(Template)]
 #[template(path = "help.html")]
-struct HelpPage {
-    shell: Shell,
-    body: String,
+pub(super) struct HelpPage {
+    pub(super) shell: Shell,
+    pub(super) body: String,
 }
 
 /// The page; it tells nothing of what is recorded, so nobody is asked who they are.

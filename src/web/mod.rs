@@ -3,6 +3,7 @@
 
 mod address;
 mod assets;
+mod contract;
 mod coverage;
 mod deployments;
 mod diff;
@@ -12,6 +13,7 @@ mod events;
 mod help;
 mod images;
 mod live;
+mod login;
 mod overview;
 mod places;
 mod prose;
@@ -31,6 +33,7 @@ use http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderV
 use warp::Filter;
 
 use crate::app::AppState;
+use crate::http::auth::CALLBACK;
 use crate::http::context::Context;
 use crate::http::params::{
     AGENT, AT, CHILDREN, CLUSTER, CLUSTERS, COLLAPSE, CONTINUE, ENVIRONMENT, FROM, GROUP, GROUP_BY, HEALTH,
@@ -69,6 +72,17 @@ pub const ROUTES: &[Route<AppState>] = &[
     }),
     Route::at("/resources/{uid}")
         .get(&[AT, TZ, CLUSTER], |state, request| Box::pin(answer(state, request, resource::page))),
+    Route::at("/login")
+        .open()
+        .get(&[login::TO, login::ERROR], |state, request| Box::pin(login::page(state, request))),
+    Route::at("/login/start")
+        .open()
+        .get(&[login::TO], |state, request| Box::pin(login::start(state, request))),
+    Route::at(CALLBACK)
+        .open()
+        .get(login::OF_CALLBACK, |state, request| Box::pin(login::callback(state, request))),
+    Route::at("/logout").ask(&[], 0, |state, request| Box::pin(login::logout(state, request))),
+    Route::at("/openapi").open().get(&[], |_, _| Box::pin(contract::page())),
     Route::at("/help/{page}").open().get(&[], |_, request| Box::pin(help::page(request))),
     Route::at("/assets/{name}").open().get(&[VERSION], |_, request| Box::pin(assets::asset(request))),
 ];
@@ -109,6 +123,9 @@ fn elsewhere(problem: &Problem, context: &Context) -> Vec<(&'static str, String)
 }
 
 fn failure(problem: Problem, context: &Context) -> Response {
+    if let Some(response) = login::instead(&problem, context) {
+        return response;
+    }
     use crate::format::visible;
     use strandline_syntax::percent_encode;
     let shown = |text: &str| visible(text).into_owned();

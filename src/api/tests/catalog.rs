@@ -5,6 +5,7 @@ mod examples;
 mod flow;
 mod gitlab;
 mod grants;
+mod jobs;
 mod law;
 mod refusals;
 mod viewers;

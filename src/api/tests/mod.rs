@@ -1,6 +1,7 @@
 //! Tests of the API as a whole: against its document, and over real sockets.
 
 mod access;
+mod browsers;
 mod catalog;
 mod contract;
 mod graphql;

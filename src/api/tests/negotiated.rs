@@ -29,7 +29,7 @@ async fn answers_are_compressed_for_who_accepts_that_and_are_the_same() {
     let server = api().await;
     let plain = server.ask("GET", "/openapi.yaml", "").await;
     assert_eq!(header(&plain, "content-encoding"), None);
-    let vary = Some("Accept, Accept-Encoding, Authorization, Origin");
+    let vary = Some("Accept, Accept-Encoding, Authorization, Cookie, Origin");
     assert_eq!(header(&plain, "vary"), vary);
     let tag = header(&plain, "etag").unwrap_or_default().to_owned();
     for coding in ["gzip", "br", "zstd"] {

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_saphyr::Spanned;
 
-use super::values::{Algorithm, Name, ProjectPath, Role, Url};
+use super::values::{Algorithm, Name, Path, ProjectPath, Role, Url};
 
 /// An entry of `issuers`.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -34,6 +34,24 @@ pub(in crate::config) struct Issuer {
     #[serde(default)]
     #[schemars(with = "Users")]
     pub(in crate::config) users: Option<Users>,
+    /// Let browsers log in at the issuer; needs `users`, and is for one entry.
+    #[serde(default)]
+    #[schemars(with = "Login")]
+    pub(in crate::config) login: Option<Login>,
+}
+
+/// Let browsers log in at the issuer, by OpenID Connect. The `audience` of the entry is the client id.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(in crate::config) struct Login {
+    /// The URL of this server as browsers have it; the redirect URI to register is this and `/login/callback`.
+    #[schemars(with = "Url")]
+    pub(in crate::config) public_url: Spanned<String>,
+    /// A file with the client secret. Default: the client is public.
+    #[schemars(with = "Option<Path>")]
+    pub(in crate::config) client_secret_file: Option<Spanned<String>>,
+    /// Scopes besides `openid`. Default: `profile`.
+    pub(in crate::config) scopes: Option<Vec<String>>,
 }
 
 /// Which CI jobs are let in. A job sees its own project, and records deployments to the environment that it is for.

@@ -20,7 +20,7 @@ use serde_saphyr::Spanned;
 pub(super) use access::{Access, Token};
 pub(super) use catalog::{Agents, Environment, NamespaceGrant, Project, Target};
 pub(super) use clusters::{Cluster, Watcher};
-pub(super) use issuers::{Issuer, Jobs, Users};
+pub(super) use issuers::{Issuer, Jobs, Login, Users};
 pub(super) use limits::{Consistency, Quotas, Retention};
 pub(super) use rules::{Diff, Health, Ignored, LeaveOut, Redact};
 pub(super) use tls::Tls;

@@ -118,6 +118,7 @@ impl From<&TokenConfig> for Caller {
             writes: Membership::new(&token.projects, &token.groups),
             writes_everything: token.everything && token.write,
             job: None,
+            by_cookie: false,
         }
     }
 }

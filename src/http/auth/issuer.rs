@@ -8,11 +8,14 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
+use http::StatusCode;
 use serde::Deserialize;
 
 use super::claims::{Claims, Mapping, Refused};
 use super::jws::{Algorithm, Key, Unverified, candidates, read_keys};
+use super::login::LoginConfig;
 use crate::http::caller::Caller;
+use crate::http::outgoing::OutgoingRequest;
 use strandline_model::Timestamp;
 
 /// How often keys are fetched at most because a token names one that is not known.
@@ -39,10 +42,13 @@ pub struct IssuerConfig {
     pub jwks_url: Option<String>,
     /// What its tokens are taken for.
     pub mapping: Mapping,
+    /// How browsers log in there; none where they do not.
+    pub login: Option<LoginConfig>,
 }
 
-/// Gets what an address has.
-pub type Fetch = Arc<dyn Fn(String) -> BoxFuture<'static, Result<Bytes, String>> + Send + Sync>;
+/// Asks another server.
+pub type Fetch =
+    Arc<dyn Fn(OutgoingRequest) -> BoxFuture<'static, Result<(StatusCode, Bytes), String>> + Send + Sync>;
 
 /// An issuer with its keys.
 #[derive(Debug)]
@@ -56,9 +62,30 @@ pub(super) struct Issuer {
 #[derive(Debug, Default)]
 struct Keys {
     known: Arc<Vec<Key>>,
+    /// What the issuer says of itself, where it was asked.
+    described: Option<Description>,
     /// When they were last asked for.
     asked: Option<Timestamp>,
     problem: Option<String>,
+}
+
+/// What an issuer says of itself (OpenID Connect Discovery).
+#[derive(Clone, Debug, Deserialize)]
+pub(super) struct Description {
+    issuer: String,
+    jwks_uri: String,
+    pub(super) authorization_endpoint: Option<String>,
+    pub(super) token_endpoint: Option<String>,
+    pub(super) revocation_endpoint: Option<String>,
+}
+
+impl Description {
+    /// That whatever it leads to is asked by https.
+    fn is_trustworthy(&self) -> bool {
+        let endpoints = [&self.authorization_endpoint, &self.token_endpoint, &self.revocation_endpoint];
+        let mut all = endpoints.into_iter().flatten().chain([&self.jwks_uri]);
+        all.all(|address| is_trustworthy(address))
+    }
 }
 
 /// Why a token is refused.
@@ -85,6 +112,11 @@ impl Issuer {
     /// Why its keys could not be fetched the last time.
     pub(super) fn problem(&self) -> Option<String> {
         self.lock().problem.clone()
+    }
+
+    /// What the issuer says of itself, as far as that is known.
+    pub(super) fn described(&self) -> Option<Description> {
+        self.lock().described.clone()
     }
 
     /// Who holds a token, if this issuer signed it and it is for us.
@@ -137,11 +169,11 @@ impl Issuer {
         let issuer = self.config.name.as_str();
         let mut keys = self.lock();
         match fetched {
-            Ok(known) => {
+            Ok((known, described)) => {
                 if *keys.known != known {
                     tracing::info!(issuer, keys = known.len(), "signing keys of an issuer fetched");
                 }
-                (keys.known, keys.problem) = (Arc::new(known), None);
+                (keys.known, keys.described, keys.problem) = (Arc::new(known), described, None);
             }
             Err(error) => {
                 if keys.problem.as_ref() != Some(&error) {
@@ -153,29 +185,38 @@ impl Issuer {
         }
     }
 
-    async fn fetched(&self, fetch: &Fetch) -> Result<Vec<Key>, String> {
-        #[derive(Deserialize)]
-        struct Description {
-            issuer: String,
-            jwks_uri: String,
-        }
-        let address = match &self.config.jwks_url {
-            Some(address) => address.clone(),
-            None => {
-                let of = self.config.issuer.trim_end_matches('/');
-                let text = fetch(format!("{of}{DISCOVERY}")).await?;
-                let described: Description = serde_json::from_slice(&text)
-                    .map_err(|_| "the answer is no description of an issuer".to_owned())?;
-                if described.issuer != self.config.issuer {
-                    return Err("the description is that of another issuer".to_owned());
-                }
-                described.jwks_uri
-            }
+    async fn fetched(&self, fetch: &Fetch) -> Result<(Vec<Key>, Option<Description>), String> {
+        let IssuerConfig { issuer, jwks_url, login, .. } = &self.config;
+        let described = match jwks_url.is_none() || login.is_some() {
+            true => Some(self.description(issuer, fetch).await?),
+            false => None,
         };
-        if !is_trustworthy(&address) {
-            return Err("the address of the keys is not https".to_owned());
+        let of_description = described.as_ref().map(|described| &described.jwks_uri);
+        let Some(address) = jwks_url.as_ref().or(of_description) else {
+            return Err("the address of the keys is not known".to_owned());
+        };
+        Ok((read_keys(&document(address.clone(), fetch).await?)?, described))
+    }
+
+    async fn description(&self, issuer: &str, fetch: &Fetch) -> Result<Description, String> {
+        let text = document(format!("{}{DISCOVERY}", issuer.trim_end_matches('/')), fetch).await?;
+        let described: Description = serde_json::from_slice(&text)
+            .map_err(|_| "the answer is no description of an issuer".to_owned())?;
+        if described.issuer != issuer {
+            return Err("the description is that of another issuer".to_owned());
         }
-        read_keys(&fetch(address).await?)
+        match described.is_trustworthy() {
+            true => Ok(described),
+            false => Err("the description names an address that is not https".to_owned()),
+        }
+    }
+}
+
+/// What an address has.
+async fn document(url: String, fetch: &Fetch) -> Result<Bytes, String> {
+    match fetch(OutgoingRequest { url: url.clone(), form: None }).await? {
+        (StatusCode::OK, body) => Ok(body),
+        (status, _) => Err(format!("{url}: it was answered {status}")),
     }
 }
 

@@ -1,7 +1,8 @@
 //! Who is taken for whom, case by case.
 
 mod issuers;
-mod signer;
+mod login;
+pub(crate) mod signer;
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;

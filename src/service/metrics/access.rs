@@ -19,6 +19,8 @@ pub(super) fn encode(out: &mut MetricWriter<'_, '_>, access: &Authenticator) -> 
         .map(|issuer| ([("issuer", issuer.name.as_str())], i64::from(!failed.contains(&issuer.name))));
     let help = "1 while the signing keys of an issuer are those that it has, 0 after fetching them failed";
     out.gauges("issuer_keys_current", help, issuers)?;
+    let sessions = i64::try_from(access.sessions()).unwrap_or(i64::MAX);
+    out.gauges("sessions", "Browsers that are logged in", [(none, sessions)])?;
     let tokens = config.tokens;
     let ends = tokens.iter().filter_map(|token| {
         let expires = token.expires?.as_micros() / 1_000_000;

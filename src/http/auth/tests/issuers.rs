@@ -10,12 +10,15 @@ use serde_json::{Value, json};
 
 use super::signer::{Signer, encoded};
 use super::*;
+use http::StatusCode;
+
 use crate::http::auth::{Algorithm, IssuerConfig, JobRules, Mapping, UserRules};
+use crate::http::outgoing::OutgoingRequest;
 use strandline_clock::testing::ManualClock;
 
-const ISSUER: &str = "https://gitlab.test";
-const AUDIENCE: &str = "https://strandline.test";
-const NOW: i64 = 1_800_000_000;
+pub(super) const ISSUER: &str = "https://gitlab.test";
+pub(super) const AUDIENCE: &str = "https://strandline.test";
+pub(super) const NOW: i64 = 1_800_000_000;
 
 /// A server of ours with issuers, and what the issuer answers: its keys, or that it is away.
 struct World {
@@ -31,9 +34,9 @@ impl World {
         let clock = Arc::new(ManualClock::default());
         clock.set(Timestamp::from_micros(NOW * 1_000_000));
         let (answered, counted) = (Arc::clone(&keys), Arc::clone(&asked));
-        let fetch: Fetch = Arc::new(move |address: String| {
+        let fetch: Fetch = Arc::new(move |request: OutgoingRequest| {
             let keys = answered.lock().expect("keys").clone();
-            let answer = match (keys, address.as_str()) {
+            let answer = match (keys, request.url.as_str()) {
                 (None, _) => Err("it is away".to_owned()),
                 (Some(_), "https://gitlab.test/.well-known/openid-configuration") => {
                     Ok(json!({"issuer": ISSUER, "jwks_uri": format!("{ISSUER}/keys")}))
@@ -44,7 +47,7 @@ impl World {
                 }
                 (Some(_), other) => Err(format!("nothing at {other}")),
             };
-            std::future::ready(answer.map(|answer| Bytes::from(answer.to_string()))).boxed()
+            std::future::ready(answer.map(|answer| (StatusCode::OK, Bytes::from(answer.to_string())))).boxed()
         });
         let config = AccessConfig { tokens: tokens(), issuers, ..AccessConfig::default() };
         let access =
@@ -90,10 +93,11 @@ fn issuer(name: &str, mapping: Mapping) -> IssuerConfig {
         algorithms: vec![Algorithm::Rs256, Algorithm::Es256, Algorithm::EdDsa],
         jwks_url: None,
         mapping,
+        login: None,
     }
 }
 
-fn users() -> IssuerConfig {
+pub(super) fn users() -> IssuerConfig {
     let rules = UserRules {
         groups_claim: "groups_direct".to_owned(),
         write_roles: set(&["owner", "maintainer"]),
@@ -108,7 +112,7 @@ fn jobs(unprotected_refs: bool) -> IssuerConfig {
     issuer("ci", Mapping::Jobs(rules))
 }
 
-fn user(more: &Value) -> Value {
+pub(super) fn user(more: &Value) -> Value {
     merged(
         json!({"iss": ISSUER, "aud": AUDIENCE, "sub": "17", "iat": NOW - 5, "exp": NOW + 300,
                "preferred_username": "alice", "groups_direct": ["shop"]}),

@@ -11,31 +11,31 @@ use serde_json::{Value, json};
 /// An RSA key of 2048 bits for these tests alone.
 const RSA: &[u8] = include_bytes!("rsa.pk8");
 
-pub(super) fn encoded(value: &Value) -> String {
+pub(crate) fn encoded(value: &Value) -> String {
     BASE64URL_NOPAD.encode(value.to_string().as_bytes())
 }
 
 /// A key of an issuer, under an id.
-pub(super) enum Signer {
+pub(crate) enum Signer {
     Es256(EcdsaKeyPair),
     EdDsa(Ed25519KeyPair),
     Rs256(Box<RsaKeyPair>),
 }
 
 impl Signer {
-    pub(super) fn es256() -> Self {
+    pub(crate) fn es256() -> Self {
         let random = SystemRandom::new();
         let key = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &random).expect("a key");
         let key = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, key.as_ref(), &random);
         Signer::Es256(key.expect("a key"))
     }
 
-    pub(super) fn ed_dsa() -> Self {
+    pub(crate) fn ed_dsa() -> Self {
         let key = Ed25519KeyPair::generate_pkcs8(&SystemRandom::new()).expect("a key");
         Signer::EdDsa(Ed25519KeyPair::from_pkcs8(key.as_ref()).expect("a key"))
     }
 
-    pub(super) fn rs256() -> Self {
+    pub(crate) fn rs256() -> Self {
         Signer::Rs256(Box::new(RsaKeyPair::from_pkcs8(RSA).expect("a key")))
     }
 
@@ -60,7 +60,7 @@ impl Signer {
         }
     }
 
-    pub(super) fn jwk(&self, id: &str) -> Value {
+    pub(crate) fn jwk(&self, id: &str) -> Value {
         let part = |bytes: &[u8]| BASE64URL_NOPAD.encode(bytes);
         match self {
             Signer::Es256(key) => {
@@ -77,11 +77,11 @@ impl Signer {
         }
     }
 
-    pub(super) fn token(&self, id: &str, claims: &Value) -> String {
+    pub(crate) fn token(&self, id: &str, claims: &Value) -> String {
         self.with_header(&json!({"alg": self.name(), "kid": id, "typ": "JWT"}), claims)
     }
 
-    pub(super) fn with_header(&self, header: &Value, claims: &Value) -> String {
+    pub(crate) fn with_header(&self, header: &Value, claims: &Value) -> String {
         let signed = format!("{}.{}", encoded(header), encoded(claims));
         format!("{signed}.{}", BASE64URL_NOPAD.encode(&self.sign(&signed)))
     }
