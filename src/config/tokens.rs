@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use serde_saphyr::Spanned;
+use http::HeaderName;
+use serde_saphyr::{Location, Spanned};
 
 use super::check::Check;
-use super::file::{Access, Token};
-use crate::http::auth::{AccessConfig, LocalAccess, TOKEN_PREFIX, TokenConfig, TokenHash};
+use super::file::{Access, PROXY_GROUPS_HEADER, PROXY_USER_HEADER, Proxy, Token};
+use crate::http::auth::{AccessConfig, LocalAccess, ProxyConfig, TOKEN_PREFIX, TokenConfig, TokenHash};
 use strandline_model::{EnvironmentId, Timestamp};
 
 impl Check {
@@ -14,6 +15,7 @@ impl Check {
         AccessConfig {
             tokens: self.tokens(&written.tokens),
             issuers: self.issuers(&written.issuers),
+            proxy: written.proxy.as_ref().map(|proxy| self.proxy(proxy)),
             local: written.local.as_ref().and_then(|local| self.local(local)),
             allow_anonymous_read: written.allow_anonymous_read,
             audit_reads: written.audit_reads,
@@ -61,6 +63,38 @@ impl Check {
             }));
         }
         tokens
+    }
+
+    fn proxy(&mut self, written: &Proxy) -> ProxyConfig {
+        let mut addresses = Vec::new();
+        for address in &written.addresses {
+            match address.value.parse() {
+                Ok(network) => addresses.push(network),
+                Err(()) => {
+                    let message = format!("`{}` is not an address or a network", address.value);
+                    self.report(address.referenced, "bad_address", message).hint = Some(
+                        "use one such as 10.0.0.7 or 10.0.8.0/24; not everybody can be the proxy".to_owned(),
+                    );
+                }
+            }
+        }
+        ProxyConfig {
+            addresses,
+            user_header: self.header(written.user_header.as_ref(), PROXY_USER_HEADER),
+            groups_header: self.header(written.groups_header.as_ref(), PROXY_GROUPS_HEADER),
+            write_groups: self.full_paths("group", &written.write_groups),
+            readers: self.full_paths("group", &written.readers),
+            admins: self.full_paths("group", &written.admins),
+        }
+    }
+
+    fn header(&mut self, written: Option<&Spanned<String>>, usual: &'static str) -> HeaderName {
+        let name = written.map_or(usual, |written| written.value.as_str());
+        HeaderName::from_bytes(name.as_bytes()).unwrap_or_else(|_| {
+            let at = written.map_or(Location::UNKNOWN, |written| written.referenced);
+            self.report(at, "bad_name", format!("`{name}` is not the name of a header"));
+            HeaderName::from_static("x-forwarded-user")
+        })
     }
 
     fn token_name<'f>(&mut self, token: &'f Token, lines: &mut HashMap<&'f str, u64>) {

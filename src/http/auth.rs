@@ -7,6 +7,7 @@ mod issuer;
 mod jws;
 mod known;
 mod login;
+mod proxy;
 mod report;
 mod session;
 #[cfg(test)]
@@ -44,6 +45,8 @@ pub use login::{
     CALLBACK, ClientSecret, LOGIN_COOKIE, LoginConfig, LoginFailure, SESSION_COOKIE, TO_COOKIE, cookie,
     local_path,
 };
+
+pub use proxy::{Network, ProxyConfig};
 
 pub use config::{AccessConfig, EXPIRY_NOTICE, LocalAccess, TOKEN_PREFIX, TokenConfig, TokenHash};
 
@@ -301,9 +304,16 @@ impl Gate for Authenticator {
             Presented::Token(token) if known.guarded => Some(token),
             Presented::Unreadable if known.guarded => None,
             presented => {
-                let cookie = presented == Presented::Nothing && known.guarded;
+                let unnamed = presented == Presented::Nothing && known.guarded;
+                if let Some(proxy) = known.config.proxy.as_ref().filter(|_| unnamed) {
+                    match proxy.caller(context) {
+                        Ok(Some(caller)) => return Ok(Arc::new(caller)),
+                        Ok(None) => {}
+                        Err(reason) => return Err(Problem::new(ProblemCode::Unauthorized, reason)),
+                    }
+                }
                 if let Some(caller) =
-                    cookie.then(|| self.browsers.caller(context, self.clock.now())).flatten()
+                    unnamed.then(|| self.browsers.caller(context, self.clock.now())).flatten()
                 {
                     return Ok(caller);
                 }

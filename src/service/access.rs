@@ -12,6 +12,9 @@ use crate::http::auth::{AccessConfig, EXPIRY_NOTICE, REFRESH};
 use strandline_clock::Clock;
 use strandline_model::Timestamp;
 
+/// How often an issuer is asked again that could not be reached.
+const RETRY: Duration = Duration::from_secs(30);
+
 /// How often the file is looked at. It may come by a mount that reports no changes, so it is read.
 const LOOK: Duration = Duration::from_secs(2);
 
@@ -58,7 +61,8 @@ pub(super) async fn follow_issuers(access: Arc<Authenticator>, stop: Cancellatio
     let fetching = async {
         loop {
             access.refresh_issuers().await;
-            tokio::time::sleep(REFRESH).await;
+            let all = access.issuer_problems().is_empty();
+            tokio::time::sleep(if all { REFRESH } else { RETRY }).await;
         }
     };
     stop.run_until_cancelled(fetching).await;

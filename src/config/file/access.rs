@@ -17,6 +17,10 @@ pub(in crate::config) struct Access {
     /// Issuers of signed tokens, such as GitLab; where there is one, every request needs a token.
     #[serde(default)]
     pub(in crate::config) issuers: Vec<Issuer>,
+    /// A proxy that authenticates people; where there is one, every other request needs a token.
+    #[serde(default)]
+    #[schemars(with = "Proxy")]
+    pub(in crate::config) proxy: Option<Proxy>,
     /// What needs no token on a loopback address although there are tokens; a proxy on the same machine makes every
     /// caller local.
     #[schemars(with = "Option<LocalAccess>")]
@@ -28,6 +32,40 @@ pub(in crate::config) struct Access {
     #[serde(default)]
     pub(in crate::config) audit_reads: bool,
 }
+
+/// A proxy that authenticates people, and says in headers who they are.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(in crate::config) struct Proxy {
+    /// Where it connects from, such as `10.0.0.7` or `10.0.8.0/24`. Its headers count from there alone; it has to remove those that
+    /// clients send.
+    #[schemars(with = "Vec<String>")]
+    pub(in crate::config) addresses: Vec<Spanned<String>>,
+    /// The header with the user's name.
+    #[schemars(with = "Option<String>", extend("default" = PROXY_USER_HEADER))]
+    pub(in crate::config) user_header: Option<Spanned<String>>,
+    /// The header with the full paths of the user's groups, separated by commas.
+    #[schemars(with = "Option<String>", extend("default" = PROXY_GROUPS_HEADER))]
+    pub(in crate::config) groups_header: Option<Spanned<String>>,
+    /// Members of these groups may write below them.
+    #[serde(default)]
+    #[schemars(with = "Vec<ProjectPath>")]
+    pub(in crate::config) write_groups: Vec<Spanned<String>>,
+    /// Members of these groups see everything.
+    #[serde(default)]
+    #[schemars(with = "Vec<ProjectPath>")]
+    pub(in crate::config) readers: Vec<Spanned<String>>,
+    /// Members of these groups see and write everything.
+    #[serde(default)]
+    #[schemars(with = "Vec<ProjectPath>")]
+    pub(in crate::config) admins: Vec<Spanned<String>>,
+}
+
+/// The header with the user's name where none is given.
+pub(in crate::config) const PROXY_USER_HEADER: &str = "X-Forwarded-User";
+
+/// The header with the user's groups where none is given.
+pub(in crate::config) const PROXY_GROUPS_HEADER: &str = "X-Forwarded-Groups";
 
 /// An entry of `tokens`.
 #[derive(Debug, Deserialize, JsonSchema)]

@@ -17,7 +17,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_saphyr::Spanned;
 
-pub(super) use access::{Access, Token};
+pub(super) use access::{Access, PROXY_GROUPS_HEADER, PROXY_USER_HEADER, Proxy, Token};
 pub(super) use catalog::{Agents, Environment, NamespaceGrant, Project, Target};
 pub(super) use clusters::{Cluster, Watcher};
 pub(super) use issuers::{Issuer, Jobs, Login, Users};

@@ -17,7 +17,7 @@ use strandline_model::Timestamp;
 const SKEW: Duration = Duration::from_secs(30);
 
 /// The most groups that a token may name.
-const GROUPS_MAX: usize = 2000;
+pub(super) const GROUPS_MAX: usize = 2000;
 
 /// The longest name of somebody.
 const NAME_BYTES_MAX: usize = 255;
@@ -208,10 +208,10 @@ impl Claims {
 }
 
 /// Whether a text can be shown in a log.
-fn is_plain(text: &str) -> bool {
+pub(super) fn is_plain(text: &str) -> bool {
     (1..=NAME_BYTES_MAX).contains(&text.len()) && !text.chars().any(char::is_control)
 }
 
-fn is_path(path: &str) -> bool {
+pub(super) fn is_path(path: &str) -> bool {
     is_plain(path) && path.split('/').all(|part| !part.is_empty())
 }

@@ -11,6 +11,7 @@ use data_encoding::{HEXLOWER, HEXLOWER_PERMISSIVE};
 use sha2::{Digest, Sha256};
 
 use super::issuer::IssuerConfig;
+use super::proxy::ProxyConfig;
 use crate::http::caller::Caller;
 use strandline_gitlab::Membership;
 use strandline_model::Timestamp;
@@ -21,7 +22,7 @@ pub const TOKEN_PREFIX: &str = "sl_";
 impl AccessConfig {
     /// Whether everybody has to say who they are.
     pub fn is_guarded(&self) -> bool {
-        !self.tokens.is_empty() || !self.issuers.is_empty()
+        !self.tokens.is_empty() || !self.issuers.is_empty() || self.proxy.is_some()
     }
 }
 
@@ -38,6 +39,8 @@ pub struct AccessConfig {
     pub tokens: Vec<TokenConfig>,
     /// Issuers whose signed tokens are taken; where there is one, everybody needs a token.
     pub issuers: Vec<IssuerConfig>,
+    /// A proxy that says who somebody is.
+    pub proxy: Option<ProxyConfig>,
     /// What whoever can reach a server on a loopback address may do without one; none for nothing, once there are tokens.
     pub local: Option<LocalAccess>,
     /// Whether a server without tokens may listen where others than this machine can reach it, and let everybody read.

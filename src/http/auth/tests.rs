@@ -2,6 +2,7 @@
 
 mod issuers;
 mod login;
+mod proxy;
 pub(crate) mod signer;
 
 use std::collections::BTreeSet;
