@@ -57,7 +57,8 @@ fn form(read: &mut ParameterReader<'_>, context: &Context, known: &[Form]) -> Fo
 
 fn text(context: &Context, lines: &[Line]) -> Response {
     let text: String = lines.iter().map(|line| format::printed(line) + "\n").collect();
-    tagged(context, TEXT, text.into_bytes())
+    // Where it is not the parameter that asks for it, it is the header.
+    respond::chosen(tagged(context, TEXT, text.into_bytes()))
 }
 
 /// What differs in a resource between two moments.
@@ -77,7 +78,7 @@ pub(super) async fn of_resource(state: AppState, request: Request) -> Result<Res
         }
         let patch = state.queries.ask(&scope, to, PatchResource(question)).await?;
         let body = serde_json::to_vec(&patch).map_err(Problem::internal)?;
-        return Ok(tagged(&request.context, JSON_PATCH, body));
+        return Ok(respond::chosen(tagged(&request.context, JSON_PATCH, body)));
     }
     let found = state.queries.ask(&scope, to, question).await?;
     match form {

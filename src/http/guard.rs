@@ -19,7 +19,7 @@ use super::host::Hosts;
 use super::load::Account;
 use super::problem::{Problem, ProblemCode};
 use super::requests::MatchedRoute;
-use super::respond::{self, Response};
+use super::respond::{self, Chosen, Response};
 use super::router::{Router, Timed};
 use super::server_options::ServerOptions;
 use strandline_syntax::diagnostics::panic_text;
@@ -120,7 +120,8 @@ async fn caught(router: Router, request: Request<Incoming>, context: &Context) -
 
 /// The answer, if it is of a media type that its caller accepts. A problem is told in any case, and so is what was written.
 fn acceptable(response: Response, context: &Context) -> Response {
-    let reads = matches!(context.method, Method::GET | Method::HEAD);
+    let chosen = response.extensions().get::<Chosen>().is_some();
+    let reads = matches!(context.method, Method::GET | Method::HEAD) && !chosen;
     let content_type = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let refused = content_type.filter(|content_type| !accepts(&context.headers, content_type));
     match refused {

@@ -24,6 +24,16 @@ pub(super) struct Tagged {
     pub(super) forms: Forms,
 }
 
+/// That a parameter of the request chose the media type of the answer, so that `Accept` does not.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Chosen;
+
+/// The same answer, whose media type a parameter chose.
+pub fn chosen(mut response: Response) -> Response {
+    response.extensions_mut().insert(Chosen);
+    response
+}
+
 /// An answer of this type, or 304 when the caller already holds the same bytes.
 ///
 /// The tag is a digest of the body: the same for the same offset and question, and, unlike one made from

@@ -16,6 +16,9 @@ use tokio_rustls::TlsConnector;
 use super::server::{Server, body, header, server, status};
 use super::state;
 use crate::api::routes;
+use crate::app::AppState;
+use crate::http::respond;
+use crate::http::router::{Route, mount};
 use crate::http::tls::{Look, Tls, TlsConfig};
 
 const SITE: &str = "https://portal.test";
@@ -130,6 +133,19 @@ fn connector() -> TlsConnector {
     TlsConnector::from(Arc::new(
         config.expect("versions").with_root_certificates(roots).with_no_client_auth(),
     ))
+}
+
+const CHOSEN: &[Route<AppState>] = &[Route::at("/chosen").get(&[], |_, request| {
+    Box::pin(
+        async move { Ok(respond::chosen(respond::tagged(&request.context, "text/plain", b"text".to_vec()))) },
+    )
+})];
+
+#[tokio::test]
+async fn a_media_type_that_a_parameter_chose_is_not_refused() {
+    let server = server(mount(CHOSEN, &state(true), respond::problem), |_| {}).await;
+    let answer = server.ask("GET", "/chosen", "accept: application/json\r\n").await;
+    assert_eq!((status(&answer), body(&answer)), ("200", "text"));
 }
 
 /// Asks by TLS once, on a connection of its own; the status and the certificate.
