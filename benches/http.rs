@@ -146,6 +146,7 @@ async fn serve(data: &Path, stop: &CancellationToken) -> SocketAddr {
         ignored: Vec::new(),
         redact: Choices::default(),
         quotas: QuotaConfig::default(),
+        metrics: strandline::service::MetricsConfig::default(),
         preparing: false,
         announcement: Announcement::default(),
     };

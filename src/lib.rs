@@ -19,6 +19,8 @@
 //! 5. Async ends at `strandline_sqlite`: scans, diffs and writes run on threads of their own.
 //! 6. Every query takes a [`strandline_query::Scope`] and puts it into its SQL.
 
+pub mod build_info;
+
 pub mod backup;
 
 pub mod catalog;

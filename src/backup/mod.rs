@@ -6,6 +6,7 @@
 
 mod error;
 mod files;
+mod last;
 mod manifest;
 mod renew;
 mod restore;
@@ -17,6 +18,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 pub use error::BackupError;
+pub use last::LastBackup;
 pub use manifest::Manifest;
 pub use renew::{check, is_backup, renew};
 pub use restore::{Restored, restore};

@@ -20,7 +20,7 @@ mod values;
 pub use access::{AccessCheckArgs, AccessCommand};
 pub use address::{AddressArgs, TokenText};
 pub use backup::{BackupArgs, RestoreArgs};
-pub use config::ConfigCommand;
+pub use config::{ConfigCommand, ConfigFileArgs};
 pub use diff::{DiffArgs, DiffFormat};
 pub(super) use doctor::RoleWidth;
 pub use doctor::{DoctorArgs, ReportFormat};
@@ -135,7 +135,7 @@ first: erasing it here does not revoke it.")]
   strandline manifest | kubectl apply -f -
   strandline manifest | kubectl diff -f -")]
     Manifest,
-    /// Print the JSON Schema of the configuration file
+    /// Check a configuration file, print what is in effect, or print its JSON Schema
     #[command(subcommand)]
     Config(ConfigCommand),
     /// Show the health of an environment or resource over time, or assess objects in a file without a server

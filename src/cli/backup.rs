@@ -7,7 +7,7 @@ use serde_json::json;
 use super::args::{BackupArgs, OutputFormat, ReportFormat, RestoreArgs};
 use super::error::{CliError, Exit};
 use super::output::{document, write};
-use crate::backup::{self, BackupError, Manifest};
+use crate::backup::{self, BackupError, LastBackup, Manifest};
 use crate::format::{clock_time, in_bytes, visible};
 use strandline_clock::{Clock, SystemClock};
 
@@ -17,6 +17,14 @@ pub(super) fn backup(args: &BackupArgs) -> Result<(), CliError> {
     let manifest =
         backup::backup(&args.data, &args.to, SystemClock.now()).map_err(failure("making a backup"))?;
     let took_ms = begun.elapsed().as_millis() as u64;
+    if let Err(error) = LastBackup::from(&manifest).write(&args.data) {
+        let data = args.data.display().to_string();
+        eprintln!(
+            "strandline: the backup is whole, but {} does not take a note of it ({error}): \
+             strandline_backup_last_success_timestamp_seconds stays as it was",
+            visible(&data)
+        );
+    }
     let format = match args.output {
         ReportFormat::Text => OutputFormat::Table,
         ReportFormat::Json => OutputFormat::Json,

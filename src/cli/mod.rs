@@ -51,12 +51,12 @@ mod why;
 
 pub use args::{
     AccessCheckArgs, AccessCommand, AddressArgs, BackupArgs, Cli, ColorChoice, Command, ConfigCommand,
-    CoverageArgs, DemoArgs, DiffArgs, DiffFormat, DoctorArgs, EdgesArgs, EnvironmentsArgs, EventsArgs,
-    ExportArgs, FilterArgs, FindArgs, ForgetArgs, GetCommand, HealthArgs, HistoryArgs, ImagesArgs,
-    ImportArgs, ImportForm, KindsArgs, LeftBehindArgs, LineFormat, ListArgs, ObjectsArgs, OnsetArgs,
-    OutputArgs, OutputFormat, OverviewArgs, PlaceArgs, ProbeArgs, ReadCommand, RebuildArgs, RedactArgs,
-    RelistArgs, ReportFormat, RestoreArgs, ServeArgs, ServerArgs, Subject, TimelineArgs, TokenArgs,
-    TokenText, TreeArgs, VersionArgs, WaitArgs, WaitCondition, WhyArgs,
+    ConfigFileArgs, CoverageArgs, DemoArgs, DiffArgs, DiffFormat, DoctorArgs, EdgesArgs, EnvironmentsArgs,
+    EventsArgs, ExportArgs, FilterArgs, FindArgs, ForgetArgs, GetCommand, HealthArgs, HistoryArgs,
+    ImagesArgs, ImportArgs, ImportForm, KindsArgs, LeftBehindArgs, LineFormat, ListArgs, ObjectsArgs,
+    OnsetArgs, OutputArgs, OutputFormat, OverviewArgs, PlaceArgs, ProbeArgs, ReadCommand, RebuildArgs,
+    RedactArgs, RelistArgs, ReportFormat, RestoreArgs, ServeArgs, ServerArgs, Subject, TimelineArgs,
+    TokenArgs, TokenText, TreeArgs, VersionArgs, WaitArgs, WaitCondition, WhyArgs,
 };
 pub use error::{CliError, Exit, Outcome};
 
@@ -79,7 +79,7 @@ pub fn run(cli: &Cli) -> Result<Outcome, CliError> {
         Command::Export(args) => transfer::export(args),
         Command::Import(args) => transfer::import(args),
         Command::Kinds(args) => kinds::run(args),
-        Command::Config(command) => config::run(*command),
+        Command::Config(command) => config::run(command),
         Command::Doctor(args) => doctor::run(args),
         Command::Probe(args) => probe::run(args),
         Command::Manifest => manifest::run(),

@@ -16,6 +16,7 @@ use super::query::{Add, Parameters};
 use super::runtime::runtime;
 use super::views::Listed;
 use super::{catalog, coverage, images, onset, overview, timeline, tree, wait, why};
+use crate::build_info::BuildInfo;
 use crate::format::visible;
 use strandline_protocol::{
     Agent, Answer, Cluster, Collapse, Deployment, Environment, FoldedEvent, Graph, Project, ProjectGroup,
@@ -182,9 +183,13 @@ fn drawn(args: &TreeArgs, under: Option<Address>) -> Parameters {
 }
 
 fn version(args: &VersionArgs) -> Result<(), CliError> {
-    let value = json!({"name": "strandline", "version": env!("CARGO_PKG_VERSION")});
+    let build = BuildInfo::current();
+    let BuildInfo { version, commit, build_date, target } = &build;
+    let value = json!({
+        "name": "strandline", "version": version, "commit": commit, "build_date": build_date, "target": target,
+    });
     match document(args.output.output, &value) {
         Some(text) => write(&text?),
-        None => write(concat!("strandline ", env!("CARGO_PKG_VERSION"), "\n")),
+        None => write(&format!("strandline {version} (commit {commit}, built {build_date}, {target})\n")),
     }
 }

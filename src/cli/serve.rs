@@ -10,7 +10,7 @@ use tracing_subscriber::EnvFilter;
 use super::args::{DemoArgs, ServeArgs};
 use super::error::{CliError, Exit};
 use super::progress::Progress;
-use crate::config::{Config, Overrides};
+use crate::config::{Config, ConfigError, Overrides};
 use crate::service::{self, DemoOptions, ServiceError};
 
 /// `strandline serve`.
@@ -43,14 +43,16 @@ pub(super) fn demo(args: &DemoArgs) -> Result<(), CliError> {
 
 /// Reads the configuration.
 pub(super) fn load(path: &Path) -> Result<Config, CliError> {
-    crate::config::load(path).map_err(|error| {
-        let (hint, failed) =
-            (error.hint(), CliError::new("reading the configuration", error).exit(Exit::Usage));
-        match hint {
-            Some(hint) => failed.hint(hint),
-            None => failed,
-        }
-    })
+    crate::config::load(path).map_err(unusable)
+}
+
+/// Why a configuration cannot be used, in the words of the command line.
+pub(super) fn unusable(error: ConfigError) -> CliError {
+    let (hint, failed) = (error.hint(), CliError::new("reading the configuration", error).exit(Exit::Usage));
+    match hint {
+        Some(hint) => failed.hint(hint),
+        None => failed,
+    }
 }
 
 /// What a part of the service reports, in the words of the command line.

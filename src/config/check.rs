@@ -30,6 +30,7 @@ pub(super) fn check(file: File, origin: &Path) -> Result<Config, Vec<Mistake>> {
     let retention = check.retention(&file.retention);
     let consistency = check.consistency(&file.consistency);
     let redact = check.redact(&file);
+    let metrics = check.metrics(&file.metrics);
     let data = check.path(file.data.as_deref().unwrap_or(DATA));
     check.done().map(|()| Config {
         listen,
@@ -50,6 +51,7 @@ pub(super) fn check(file: File, origin: &Path) -> Result<Config, Vec<Mistake>> {
         ignored,
         redact,
         quotas: QuotaConfig::from(&file.quotas),
+        metrics,
     })
 }
 

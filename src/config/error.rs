@@ -42,6 +42,11 @@ impl ConfigError {
 }
 
 fn shown(path: &std::path::Path, mistakes: &[Mistake]) -> String {
-    let lines = mistakes.iter().map(|mistake| format!("{}:{mistake}", path.display()));
+    // What the environment says has no place in the file.
+    let line = |mistake: &Mistake| match mistake.line {
+        0 => format!("{}: {}", path.display(), mistake.message),
+        _ => format!("{}:{mistake}", path.display()),
+    };
+    let lines = mistakes.iter().map(line);
     lines.collect::<Vec<_>>().join("\n")
 }

@@ -51,6 +51,7 @@ impl Config {
             ignored: self.ignored,
             redact: self.redact,
             quotas: self.quotas,
+            metrics: self.metrics,
             preparing: false,
             announcement: Announcement::default(),
         }

@@ -8,7 +8,7 @@ use crate::catalog::{AgentFolderConfig, NamespaceEnvironments, QuotaConfig};
 use crate::http::Origins;
 use crate::http::auth::AccessConfig;
 use crate::http::tls::TlsConfig;
-use crate::service::RetentionConfig;
+use crate::service::{MetricsConfig, RetentionConfig};
 use strandline_model::{AgentSpec, CatalogFact, ClusterSpec, EnvironmentSpec, ProjectSpec, SavedView};
 use strandline_object_diff::PathRule;
 use strandline_redact::Choices;
@@ -54,6 +54,8 @@ pub struct Config {
     pub redact: Choices,
     /// What callers may declare, and how often.
     pub quotas: QuotaConfig,
+    /// What monitoring gets.
+    pub metrics: MetricsConfig,
 }
 
 /// A cluster to watch.

@@ -163,6 +163,7 @@ async fn run(
             ignored: Vec::new(),
             redact: Choices::default(),
             quotas: crate::catalog::QuotaConfig::default(),
+            metrics: crate::service::MetricsConfig::default(),
             preparing: recorded == 0,
             announcement: announcement.clone(),
         },

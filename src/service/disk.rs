@@ -1,4 +1,4 @@
-//! How much room the disk of the data directory has, and until when it lasts.
+//! How much room the disk of the data directory has, until when it lasts, and when it was last backed up.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
 use super::retention::{Numbers, Sizes};
+use crate::backup::LastBackup;
 use crate::service::metric_writer::{MetricWriter, signed};
 use strandline_sqlite::free_bytes;
 
@@ -31,6 +32,7 @@ pub(super) struct Disk {
 struct State {
     free: Option<u64>,
     growth: Growth,
+    backup: Option<LastBackup>,
 }
 
 impl Disk {
@@ -62,8 +64,9 @@ impl Disk {
         if let Some(sizes) = &sizes {
             files.measured(sizes);
         }
+        let backup = LastBackup::read(data);
         let mut state = self.lock();
-        state.free = free;
+        (state.free, state.backup) = (free, backup);
         if let Some(sizes) = sizes {
             state.growth.add(at, sizes.total);
         }
@@ -78,7 +81,12 @@ impl Disk {
         let full = state.free.and_then(|free| state.growth.seconds_until(free));
         let help = "Seconds until that disk is full at the data directory's growth in the last hour; absent while it \
                     does not grow, or if the growth is not known yet";
-        out.gauges("data_disk_full_in_seconds", help, full.map(|seconds| (none, signed(seconds))))
+        out.gauges("data_disk_full_in_seconds", help, full.map(|seconds| (none, signed(seconds))))?;
+        let made = state.backup.map_or(0, |backup| backup.made_at.as_micros() / 1_000_000);
+        let help = "Time of the last successful backup of the data directory, in seconds since 1970; 0 where there is none";
+        out.gauges("backup_last_success_timestamp_seconds", help, [(none, made)])?;
+        let help = "Newest offset in the last successful backup";
+        out.gauges("backup_last_offset", help, state.backup.map(|backup| (none, backup.head.as_i64())))
     }
 }
 

@@ -61,6 +61,19 @@ impl MetricWriter<'_, '_> {
         self.family(name, help, values.into_iter().map(|(labels, value)| (labels, ConstGauge::new(value))))
     }
 
+    /// A counter of seconds that are not whole.
+    pub(super) fn seconds_total<L: AsRef<[(&'static str, V)]>, V>(
+        &mut self,
+        name: &str,
+        help: &str,
+        values: impl IntoIterator<Item = (L, f64)>,
+    ) -> fmt::Result
+    where
+        V: AsRef<str>,
+    {
+        self.family(name, help, values.into_iter().map(|(labels, value)| (labels, ConstCounter::new(value))))
+    }
+
     pub(super) fn histograms<L: AsRef<[(&'static str, V)]>, V>(
         &mut self,
         name: &str,

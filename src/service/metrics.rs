@@ -3,6 +3,7 @@
 mod access;
 mod clock;
 mod coverage;
+mod process;
 mod requests;
 #[cfg(test)]
 mod tests;
@@ -16,10 +17,12 @@ use prometheus_client::encoding::text::encode;
 use prometheus_client::registry::Registry;
 
 use super::disk::Disk;
+use super::environment_health::EnvironmentHealth;
 use super::metric_writer::{MetricWriter, age_seconds, signed};
 use super::rebuild::Rebuild;
 use super::retention;
 use crate::app::{Metrics, Rebuilding};
+use crate::build_info::BuildInfo;
 use crate::http::tls::Tls;
 use crate::http::{Authenticator, Load, RequestStats};
 use strandline_clock::{Clock, SteadyClock};
@@ -52,6 +55,8 @@ pub(super) struct Sources {
     pub(super) load: Load,
     /// Who reads.
     pub(super) queries: Queries,
+    /// How environments are.
+    pub(super) environments: EnvironmentHealth,
     /// By which ages are computed.
     pub(super) clock: Arc<dyn Clock>,
     /// The same, where it is compared with the machine's.
@@ -73,8 +78,9 @@ pub(super) struct Exposition(Registry);
 
 impl Exposition {
     pub(super) fn new(sources: Sources) -> Self {
-        let mut registry = Registry::with_prefix("strandline");
-        registry.register_collector(Box::new(sources));
+        let mut registry = Registry::default();
+        registry.register_collector(Box::new(process::Process { started: sources.clock.now() }));
+        registry.sub_registry_with_prefix("strandline").register_collector(Box::new(sources));
         Exposition(registry)
     }
 }
@@ -90,8 +96,15 @@ impl Metrics for Exposition {
 impl Collector for Sources {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
         let mut out = MetricWriter { encoder: &mut encoder };
-        let version = [("version", env!("CARGO_PKG_VERSION"))];
-        out.gauges("build_info", "Version of the running server, as a label; always 1", [(&version[..], 1)])?;
+        let build = BuildInfo::current();
+        let labels = [
+            ("version", build.version),
+            ("commit", build.commit),
+            ("build_date", build.build_date.as_str()),
+            ("target", build.target),
+        ];
+        let help = "Version, commit and build date of the running server, as labels; always 1";
+        out.gauges("build_info", help, [(labels, 1)])?;
         let (head, checkpoint) = self.status.progress();
         let none: &[(&str, &str)] = &[];
         out.gauges("log_head_offset", "Newest offset of the log", [(none, head.as_i64())])?;
@@ -121,8 +134,10 @@ impl Collector for Sources {
         coverage::encode(&mut out, &self.clusters, self.clock.now())?;
         access::encode(&mut out, &self.access)?;
         access::encode_tls(&mut out, self.tls.as_ref())?;
+        self.environments.encode(&mut out)?;
         requests::encode(&mut out, &self.requests)?;
-        requests::under_way(&mut out, self.load.counts(), self.queries.crowd())
+        requests::queries(&mut out, &self.queries)?;
+        requests::under_way(&mut out, self.load.counts())
     }
 }
 

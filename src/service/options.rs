@@ -28,6 +28,24 @@ pub struct Watched {
     pub selection: Selection,
 }
 
+/// What monitoring gets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MetricsConfig {
+    /// The most environments that `/metrics` names.
+    pub environments_max: usize,
+}
+
+impl MetricsConfig {
+    /// More than this no configuration may ask for: each is a series.
+    pub const ENVIRONMENTS_MAX: usize = 20_000;
+}
+
+impl Default for MetricsConfig {
+    fn default() -> Self {
+        MetricsConfig { environments_max: 1000 }
+    }
+}
+
 /// What a service is started with.
 #[derive(Debug)]
 pub struct Options {
@@ -67,6 +85,8 @@ pub struct Options {
     pub redact: Choices,
     /// What callers may declare, and how often.
     pub quotas: QuotaConfig,
+    /// What monitoring gets.
+    pub metrics: MetricsConfig,
     /// Whether `/readyz` is to wait for a word that all is prepared.
     pub preparing: bool,
     /// What the start page says above all else.

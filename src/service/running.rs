@@ -8,6 +8,7 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 use super::disk::Disk;
+use super::environment_health::EnvironmentHealth;
 use super::error::ServiceError;
 use super::freshness::ClustersFreshness;
 use super::metrics::{Exposition, Sources};
@@ -34,7 +35,7 @@ use strandline_sqlite::{DirectoryLock, redaction_key};
 use strandline_view::{ProjectorError, ViewStatus};
 
 /// Questions answered at a time; each holds one reader of the view and one of the log.
-const READERS: usize = 8;
+pub(super) const READERS: usize = 8;
 
 /// How often to look whether the log can be written.
 const LOOK: Duration = Duration::from_millis(50);
@@ -126,12 +127,15 @@ impl Service {
             requests: RequestStats::default(),
             load: load(),
             queries: queries.clone(),
+            environments: EnvironmentHealth::default(),
             clock: Arc::clone(&clock),
             steady: Some(Arc::clone(&steady)),
             access: Arc::clone(&access),
             tls: tls.clone(),
         };
         let (disk, requests, load) = (sources.disk.clone(), sources.requests.clone(), sources.load.clone());
+        let (environments, counting) = (sources.environments.clone(), queries.clone());
+        let environments_max = options.metrics.environments_max;
         let metrics = Arc::new(Exposition::new(sources));
         let catalog = CatalogWriter::new(&appender).with_quotas(options.quotas);
         let (views, clock_of, rebuilding) = (options.views.into(), Arc::clone(&clock), Arc::new(rebuild));
@@ -176,6 +180,9 @@ impl Service {
         });
         let (data, files) = (options.data.clone(), retention.numbers.clone());
         watchers.keep("disk", move |stop| disk.clone().follow(data.clone(), files.clone(), stop));
+        watchers.keep("environment health", move |stop| {
+            environments.clone().follow(counting.clone(), environments_max, stop)
+        });
         if recording {
             declare(&appender, options.catalog, &status, &watchers).await?;
             for (settings, ways) in settings {

@@ -88,7 +88,7 @@ impl Flooded {
     /// Nobody is left, and questions are answered.
     async fn recovers(&self) -> Result<()> {
         self.until_metric("strandline_http_in_flight_bytes ", |bytes| bytes == 0).await?;
-        self.until_metric("strandline_questions{state=\"reading\"} ", |reading| reading == 0).await?;
+        self.until_metric("strandline_queries{state=\"reading\"} ", |reading| reading == 0).await?;
         self.server.until("/environments", |_| true).await?;
         let (_, text) = answered(&format!("{}/openapi.yaml", self.server.url())).await?;
         assert!(text.starts_with("openapi:"));

@@ -25,6 +25,7 @@ mod histories;
 mod hostile;
 mod https;
 mod kept_log;
+mod monitoring;
 mod namespaces;
 mod package;
 mod past;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 
@@ -10,6 +10,7 @@ use crate::error::{QueryError, Result};
 use crate::freshness::{Freshness, Live};
 use crate::moment::Moment;
 use crate::page::{PageKey, Start};
+use crate::query_times::QueryTimes;
 use crate::question::{Context, Question};
 use crate::reader::{self, Reader};
 use crate::scope::Scope;
@@ -53,6 +54,7 @@ pub struct Queries {
     longest: Duration,
     freshness: Option<Arc<dyn Freshness>>,
     pages: PageKey,
+    times: QueryTimes,
     /// Whose questions they are.
     pub(super) asker: Asker,
 }
@@ -78,7 +80,17 @@ impl Queries {
         };
         let pool = Pool::new(readers, open);
         let (longest, pages, asker) = (reader::LONGEST, PageKey::passing(), Asker::from(""));
-        Queries { pool, status, clock, held: None, longest, freshness: None, pages, asker }
+        Queries {
+            pool,
+            status,
+            clock,
+            held: None,
+            longest,
+            freshness: None,
+            pages,
+            times: QueryTimes::default(),
+            asker,
+        }
     }
 
     /// The same, whose answers by time state up to when they are confirmed.
@@ -104,6 +116,11 @@ impl Queries {
     /// How many questions are read, and how many wait for a reader.
     pub fn crowd(&self) -> Crowd {
         self.pool.crowd()
+    }
+
+    /// How long questions took.
+    pub fn times(&self) -> &QueryTimes {
+        &self.times
     }
 
     fn live(&self) -> Live {
@@ -155,7 +172,8 @@ impl Queries {
     pub async fn ask<Q: Question>(&self, scope: &Scope, at: At, question: Q) -> Result<Q::Answer> {
         let start = Start::read(&self.pages, Q::NAME, scope, &question, question.page())?;
         let (scope, now, held, live) = (scope.clone(), self.clock.now(), self.held.clone(), self.live());
-        self.read(move |view, log| {
+        let asked = Instant::now();
+        let answer = self.read(move |view, log| {
             let moment = match held {
                 Some(held) => held.found_again(view, log)?,
                 None => Moment::find(view, log, now, at, start.pinned)?.with_live(live),
@@ -165,8 +183,10 @@ impl Queries {
             let placed =
                 |error: QueryError| words::suggested(error.asked_at(moment.if_past()), view, &moment, &scope);
             question.answer(context).map_err(|error| placed(error).dated(log).or_lost(log))
-        })
-        .await
+        });
+        let answer = answer.await;
+        self.times.observe(Q::NAME, asked.elapsed());
+        answer
     }
 
     /// The offset that a time stands for.

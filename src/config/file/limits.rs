@@ -8,6 +8,7 @@ use serde_saphyr::Spanned;
 
 use super::values::{Duration, DurationOrForever, SizeOrNone};
 use crate::catalog::QuotaConfig;
+use crate::service::MetricsConfig;
 
 /// What is kept for how long.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
@@ -56,4 +57,13 @@ pub(in crate::config) struct Quotas {
     /// Write requests of one token.
     #[schemars(extend("default" = QuotaConfig::default().writes_per_minute))]
     pub(in crate::config) writes_per_minute: Option<u64>,
+}
+
+/// What `/metrics` shows.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(in crate::config) struct Metrics {
+    /// The most environments in `strandline_environment_health`, production first; at most 20000. `0` for none.
+    #[schemars(with = "Option<u64>", extend("default" = MetricsConfig::default().environments_max))]
+    pub(in crate::config) environments_max: Option<Spanned<u64>>,
 }

@@ -21,7 +21,7 @@ pub(super) use access::{Access, PROXY_GROUPS_HEADER, PROXY_USER_HEADER, Proxy, T
 pub(super) use catalog::{Agents, Environment, NamespaceGrant, Project, Target};
 pub(super) use clusters::{Cluster, Watcher};
 pub(super) use issuers::{Issuer, Jobs, Login, Users};
-pub(super) use limits::{Consistency, Quotas, Retention};
+pub(super) use limits::{Consistency, Metrics, Quotas, Retention};
 pub(super) use rules::{Diff, Health, Ignored, LeaveOut, Redact};
 pub(super) use tls::Tls;
 use values::{Address, Path};
@@ -98,4 +98,7 @@ pub(super) struct File {
     /// Limits on what API callers declare.
     #[serde(default)]
     pub(super) quotas: Quotas,
+    /// What `/metrics` shows.
+    #[serde(default)]
+    pub(super) metrics: Metrics,
 }

@@ -9,8 +9,8 @@ use crate::service::metric_writer::MetricWriter;
 pub(super) fn encode(out: &mut MetricWriter<'_, '_>, access: &Authenticator) -> fmt::Result {
     let none: &[(&str, &str)] = &[];
     let current = i64::from(access.problem().is_none());
-    let help = "1 while the access rules are those of the configuration file, 0 after reloading it failed";
-    out.gauges("access_configuration_current", help, [(none, current)])?;
+    let help = "1 while what is in effect is what the configuration file says, 0 after reloading it failed";
+    out.gauges("config_last_reload_successful", help, [(none, current)])?;
     let config = access.config();
     let failed = access.issuer_problems();
     let issuers = config

@@ -4,7 +4,8 @@ use std::fmt;
 
 use crate::http::{LoadCounts, RequestStats};
 use crate::service::metric_writer::{MetricWriter, signed};
-use strandline_sqlite::Crowd;
+use crate::service::running::READERS;
+use strandline_query::Queries;
 
 pub(super) fn encode(out: &mut MetricWriter<'_, '_>, requests: &RequestStats) -> fmt::Result {
     let routes = requests.routes();
@@ -22,7 +23,7 @@ pub(super) fn encode(out: &mut MetricWriter<'_, '_>, requests: &RequestStats) ->
 }
 
 /// What is under way now.
-pub(super) fn under_way(out: &mut MetricWriter<'_, '_>, load: LoadCounts, crowd: Crowd) -> fmt::Result {
+pub(super) fn under_way(out: &mut MetricWriter<'_, '_>, load: LoadCounts) -> fmt::Result {
     let none: &[(&str, &str)] = &[];
     let number = |value: usize| signed(value as u64);
     let help = "Open connections, by place: ordinary for all requests, reserve for probes and metrics only";
@@ -34,7 +35,23 @@ pub(super) fn under_way(out: &mut MetricWriter<'_, '_>, load: LoadCounts, crowd:
     out.gauges("http_requests_in_flight", help, [(none, number(load.requests))])?;
     let help = "Bytes of the requests in progress and of their answers";
     out.gauges("http_in_flight_bytes", help, [(none, number(load.bytes))])?;
-    let help = "Storage queries, by state: reading, or waiting for a reader";
-    let questions = [("reading", crowd.under_way), ("waiting", crowd.waiting)];
-    out.gauges("questions", help, questions.map(|(state, count)| ([("state", state)], number(count))))
+    out.gauges("http_streams", "Streams that clients keep open", [(none, number(load.streams))])
+}
+
+/// How queries read the view, and how long they take.
+pub(super) fn queries(out: &mut MetricWriter<'_, '_>, queries: &Queries) -> fmt::Result {
+    let (crowd, none): (_, &[(&str, &str)]) = (queries.crowd(), &[]);
+    let number = |value: usize| signed(value as u64);
+    let help = "Queries of the view, by state: reading, or waiting for a reader";
+    let states = [("reading", crowd.under_way), ("waiting", crowd.waiting)];
+    out.gauges("queries", help, states.map(|(state, count)| ([("state", state)], number(count))))?;
+    let help = "Readers of the view: as many queries read at a time";
+    out.gauges("query_readers", help, [(none, number(READERS))])?;
+    let took = queries.times().histograms();
+    let took = took.into_iter().map(|(query, took)| ([("query", query)], took));
+    out.histograms(
+        "query_duration_seconds",
+        "Duration of queries of the view, by name, with the wait for a reader",
+        took,
+    )
 }

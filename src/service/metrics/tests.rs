@@ -11,8 +11,10 @@ use super::*;
 use crate::http::auth::{AccessConfig, TokenConfig, TokenHash};
 use strandline_log::{Appender, LogWriter};
 use strandline_model::{
-    CatalogFact, CoverageState, Kind, Offset, ProjectSpec, Source, Timestamp, WatchKey, reason,
+    CatalogFact, CoverageState, Health, HealthCounts, Kind, Offset, ProjectSpec, Source, Timestamp, WatchKey,
+    reason,
 };
+use strandline_query::{HealthNumbers, NamedHealth, TierAndRegion};
 use strandline_sqlite::Watermark;
 use strandline_view::ruleset::RuleSet;
 use strandline_watch::WatchStatus;
@@ -47,6 +49,7 @@ fn sources(clusters: Vec<(String, Arc<ClusterStats>)>, appender: &Appender) -> S
         rebuild,
         queries,
         load: Load::default(),
+        environments: EnvironmentHealth::default(),
         status,
         writer: WriterHealth::default(),
         retention: retention::Numbers::default(),
@@ -195,14 +198,69 @@ fn who_may_ask_is_told_as_far_as_it_needs_somebody() {
     let told = Sources { access: Arc::clone(&access), ..sources(Vec::new(), &Appender::refusing("no")) };
     let told = Exposition::new(told);
     let lines = [
-        "strandline_access_configuration_current 1",
+        "strandline_config_last_reload_successful 1",
         r#"strandline_token_expiry_timestamp_seconds{token="ci"} 1800000000"#,
         r#"strandline_wrong_tokens_total{answer="refused"} 0"#,
         r#"strandline_wrong_tokens_total{answer="asked_to_wait"} 0"#,
     ];
     assert_lines(&told.text().unwrap(), &lines);
     access.report_problem(Some("it cannot be read"));
-    assert_lines(&told.text().unwrap(), &["strandline_access_configuration_current 0"]);
+    assert_lines(&told.text().unwrap(), &["strandline_config_last_reload_successful 0"]);
+}
+
+#[test]
+fn environments_are_counted_and_named_as_far_as_the_limit_goes() {
+    let counts = HealthCounts { healthy: 2, degraded: 1, ..HealthCounts::default() };
+    let (tier, region) = ("production".to_owned(), "eu".to_owned());
+    let named = NamedHealth {
+        id: "shop.web.live".into(),
+        project: "shop/web".into(),
+        tier: tier.clone(),
+        region: region.clone(),
+        health: Some(Health::Degraded),
+    };
+    let bare = NamedHealth { id: "é".repeat(200), health: None, ..named.clone() };
+    let numbers = HealthNumbers {
+        groups: vec![TierAndRegion { tier, region, counts }],
+        groups_left_out: 4,
+        states: vec![("stopped".into(), 5)],
+        environments: vec![named, bare],
+        environments_left_out: 6,
+    };
+    let environments = EnvironmentHealth::of(numbers);
+    let text = Exposition::new(Sources { environments, ..sources(Vec::new(), &Appender::refusing("no")) });
+    let text = text.text().unwrap();
+    let of = r#"tier="production",region="eu""#;
+    let lines = [
+        format!(r#"strandline_environments{{{of},health="Healthy"}} 2"#),
+        format!(r#"strandline_environments{{{of},health="Degraded"}} 1"#),
+        format!(r#"strandline_environments{{{of},health="Missing"}} 0"#),
+        format!(
+            r#"strandline_environment_health{{environment="shop.web.live",project="shop/web",{of},health="Degraded"}} 1"#
+        ),
+        format!(
+            r#"strandline_environment_health{{environment="{}",project="shop/web",{of},health="None"}} 1"#,
+            "é".repeat(128)
+        ),
+        "strandline_environment_groups_omitted 4".to_owned(),
+        "strandline_environment_health_omitted 6".to_owned(),
+        r#"strandline_environments_declared{state="stopped"} 5"#.to_owned(),
+    ];
+    assert_lines(&text, &lines);
+}
+
+#[test]
+fn the_process_and_its_build_are_told() {
+    let text = Exposition::new(sources(Vec::new(), &Appender::refusing("no"))).text().unwrap();
+    let version = env!("CARGO_PKG_VERSION");
+    assert!(text.contains(&format!("strandline_build_info{{version=\"{version}\",commit=\"")), "{text}");
+    assert_lines(&text, &["process_start_time_seconds 1790000000", "strandline_query_readers 8"]);
+    if cfg!(target_os = "linux") {
+        assert!(
+            text.contains("process_resident_memory_bytes ") && text.contains("process_open_fds "),
+            "{text}"
+        );
+    }
 }
 
 /// The rules of `promtool check metrics`, as far as they concern names.
@@ -218,7 +276,10 @@ fn names_follow_the_conventions_of_prometheus() {
         let help = helps.iter().find_map(|help| help.strip_prefix(&format!("{name} ")));
         assert!(help.is_some_and(|help| help.len() > 10), "{name} has no help");
         let valid = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
-        assert!(name.starts_with("strandline_") && name.chars().all(valid), "{name}");
+        assert!(
+            (name.starts_with("strandline_") || name.starts_with("process_")) && name.chars().all(valid),
+            "{name}"
+        );
         for part in name.split('_') {
             let units = ["milliseconds", "ms", "minutes", "hours", "days", "kib", "mib", "gb", "percent"];
             assert!(!units.contains(&part), "{name} is not in base units");

@@ -101,8 +101,10 @@ impl Retention {
 
     async fn run(&self) {
         let started = Instant::now();
+        self.numbers.begun(self.config.every);
         let result = self.let_go().await;
         self.measure().await;
+        self.numbers.ended();
         match result {
             Ok(()) => self.numbers.ran(self.clock.0.now(), started.elapsed()),
             Err(error) => {

@@ -18,6 +18,8 @@ pub(in crate::service) struct Numbers {
 #[derive(Clone, Debug, Default)]
 struct Counts {
     last_run: Option<(Timestamp, Duration)>,
+    running: bool,
+    every: Duration,
     compacted: Compacted,
     changes: u64,
     thinned: u64,
@@ -32,6 +34,15 @@ impl Numbers {
     fn lock(&self) -> MutexGuard<'_, Counts> {
         // Plain numbers, each of which is whole at any time.
         self.shared.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn begun(&self, every: Duration) {
+        let mut counts = self.lock();
+        (counts.running, counts.every) = (true, every);
+    }
+
+    pub(super) fn ended(&self) {
+        self.lock().running = false;
     }
 
     pub(super) fn ran(&self, at: Timestamp, took: Duration) {
@@ -94,6 +105,11 @@ impl Numbers {
         let (at, took) = counts.last_run.unzip();
         let help = "End of the last successful retention run, in seconds since 1970";
         out.gauges("retention_last_run_timestamp_seconds", help, at.map(|at| (none, seconds(at))))?;
+        let help = "1 while a retention run is in progress, else 0";
+        out.gauges("retention_running", help, [(none, i64::from(counts.running))])?;
+        let every = counts.every.as_secs();
+        let every = (every > 0).then_some((none, signed(every)));
+        out.gauges("retention_interval_seconds", "Configured time between two retention runs", every)?;
         let took = took.map(|took| (none, took.as_secs_f64()));
         out.durations(
             "retention_last_run_duration_seconds",

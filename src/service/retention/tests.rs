@@ -87,6 +87,7 @@ fn serve_until(
             ignored: Vec::new(),
             redact: Choices::default(),
             quotas: crate::catalog::QuotaConfig::default(),
+            metrics: crate::service::MetricsConfig::default(),
             preparing: false,
             announcement: crate::app::Announcement::default(),
         };

@@ -32,6 +32,7 @@ async fn cluster() -> Result<(ControlPlane, Helm)> {
     for (file, resource) in [
         ("httproute.yaml", "httproutes.gateway.networking.k8s.io"),
         ("servicemonitor.yaml", "servicemonitors.monitoring.coreos.com"),
+        ("prometheusrule.yaml", "prometheusrules.monitoring.coreos.com"),
     ] {
         // Too large for the annotation of an ordinary apply.
         let folder = tempfile::tempdir()?;
@@ -64,9 +65,15 @@ async fn a_cluster_accepts_every_manifest_under_the_restricted_profile() -> Resu
         let made = made.map_err(|error| format!("{name}: {error}"))?;
         assert!(made.contains("statefulset.apps/") && made.contains("job.batch/"), "{name}: {made}");
         if name == "everything" {
-            for kind in
-                ["httproute.", "servicemonitor.", "ingress.", "poddisruptionbudget.", "networkpolicy."]
-            {
+            for kind in [
+                "httproute.",
+                "servicemonitor.",
+                "prometheusrule.",
+                "ingress.",
+                "poddisruptionbudget.",
+                "networkpolicy.",
+                "configmap/here-strandline-storage",
+            ] {
                 assert!(made.contains(kind), "{kind}: {made}");
             }
         }

@@ -13,6 +13,7 @@ mod floors;
 mod graph;
 mod groups;
 mod health;
+mod health_numbers;
 mod images;
 mod left_behind;
 mod lost_end;
