@@ -34,16 +34,11 @@ impl Default for Noise {
 
 /// Digests an object without its noise.
 pub fn digest(body: &str, noise: &Noise) -> Digest {
-    let mut hasher = blake3::Hasher::new();
-    let mut from = 0;
-    for cut in cuts(body, noise) {
-        hasher.update(body.as_bytes().get(from..cut.start).unwrap_or_default());
-        from = cut.end;
+    let mut scan = NoiseScan::new(noise);
+    for (token, at) in Lexer::new(body) {
+        scan.step(body, token, &at);
     }
-    hasher.update(body.as_bytes().get(from..).unwrap_or_default());
-    let mut digest = [0; 16];
-    digest.copy_from_slice(&hasher.finalize().as_bytes()[..16]);
-    Digest(digest)
+    scan.digest(body)
 }
 
 /// Which part of the object a container belongs to.
@@ -97,37 +92,56 @@ impl Frame {
     }
 }
 
-/// The stretches of text to leave out, in order, each with the comma that would be too many.
-fn cuts(body: &str, noise: &Noise) -> Vec<Range<usize>> {
-    let mut scan = Scan { noise, frames: Vec::with_capacity(16), silent_from: None, cuts: Vec::new() };
-    for (token, at) in Lexer::new(body) {
-        match token {
-            Token::Object | Token::Array => {
-                let part = scan.frames.last().map_or(Part::Object, |frame| frame.next);
-                scan.frames.push(Frame::new(part, token));
-            }
-            Token::Close => {
-                scan.frames.pop();
-                scan.value(at.end);
-            }
-            Token::Key if scan.looks_at_keys() => scan.key(&unquote(&body[at.clone()]), at.start),
-            Token::Comma if scan.silent_from.is_none() => scan.comma(at),
-            Token::Key | Token::Comma => {}
-            Token::Text | Token::Atom => scan.value(at.end),
-        }
-    }
-    scan.cuts
-}
-
-struct Scan<'a> {
+/// Finds the noise of an object, token by token, for who reads the tokens anyway.
+pub struct NoiseScan<'a> {
     noise: &'a Noise,
     frames: Vec<Frame>,
     /// Within a member that is noise nothing is looked at: the depth at which it began ends it.
     silent_from: Option<usize>,
+    /// The stretches of text to leave out, in order, each with the comma that would be too many.
     cuts: Vec<Range<usize>>,
 }
 
-impl Scan<'_> {
+impl<'a> NoiseScan<'a> {
+    /// Before the first token.
+    pub fn new(noise: &'a Noise) -> Self {
+        NoiseScan { noise, frames: Vec::with_capacity(16), silent_from: None, cuts: Vec::new() }
+    }
+
+    /// Takes the next token of the object and where it stands.
+    pub fn step(&mut self, body: &str, token: Token, at: &Range<usize>) {
+        match token {
+            Token::Object | Token::Array => {
+                let part = self.frames.last().map_or(Part::Object, |frame| frame.next);
+                self.frames.push(Frame::new(part, token));
+            }
+            Token::Close => {
+                self.frames.pop();
+                self.value(at.end);
+            }
+            Token::Key if self.looks_at_keys() => {
+                self.key(&unquote(body.get(at.clone()).unwrap_or_default()), at.start);
+            }
+            Token::Comma if self.silent_from.is_none() => self.comma(at),
+            Token::Key | Token::Comma => {}
+            Token::Text | Token::Atom => self.value(at.end),
+        }
+    }
+
+    /// The digest, after the last token.
+    pub fn digest(self, body: &str) -> Digest {
+        let mut hasher = blake3::Hasher::new();
+        let mut from = 0;
+        for cut in self.cuts {
+            hasher.update(body.as_bytes().get(from..cut.start).unwrap_or_default());
+            from = cut.end;
+        }
+        hasher.update(body.as_bytes().get(from..).unwrap_or_default());
+        let mut digest = [0; 16];
+        digest.copy_from_slice(&hasher.finalize().as_bytes()[..16]);
+        Digest(digest)
+    }
+
     /// Most of an object is neither metadata nor status, and its names say nothing here.
     fn looks_at_keys(&self) -> bool {
         self.silent_from.is_none() && self.frames.last().is_some_and(|frame| frame.part != Part::Other)
@@ -144,7 +158,7 @@ impl Scan<'_> {
     }
 
     /// With nothing kept before it, the comma behind what was cut goes as well.
-    fn comma(&mut self, at: Range<usize>) {
+    fn comma(&mut self, at: &Range<usize>) {
         if self.frames.last().is_some_and(|frame| frame.kept.is_none())
             && let Some(cut) = self.cuts.last_mut()
             && cut.end == at.start
@@ -181,7 +195,10 @@ mod tests {
     fn without_noise(body: &str) -> String {
         let mut text = String::new();
         let mut from = 0;
-        for cut in cuts(body, &Noise::default()) {
+        let noise = Noise::default();
+        let mut scan = NoiseScan::new(&noise);
+        Lexer::new(body).for_each(|(token, at)| scan.step(body, token, &at));
+        for cut in scan.cuts {
             text.push_str(&body[from..cut.start]);
             from = cut.end;
         }

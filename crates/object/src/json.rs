@@ -7,10 +7,13 @@
 mod field;
 mod path;
 mod pick;
+mod scan;
 
 pub use field::Field;
 pub use path::{Budget, Path};
 pub use pick::{Picked, Shape, pick, pick_value};
+
+use scan::{string_end, value_end};
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -46,12 +49,24 @@ pub struct Lexer<'a> {
     at: usize,
     objects: Vec<bool>,
     key_next: bool,
+    escaped: bool,
 }
 
 impl<'a> Lexer<'a> {
     /// Begins at the start of the text.
     pub fn new(text: &'a str) -> Self {
-        Lexer { bytes: text.as_bytes(), at: 0, objects: Vec::with_capacity(16), key_next: false }
+        Lexer {
+            bytes: text.as_bytes(),
+            at: 0,
+            objects: Vec::with_capacity(16),
+            key_next: false,
+            escaped: false,
+        }
+    }
+
+    /// Whether the string that came last has escapes: what it says is what is written where it has none.
+    pub fn has_escapes(&self) -> bool {
+        self.escaped
     }
 
     fn structure(&mut self, byte: u8) -> Option<Token> {
@@ -88,7 +103,7 @@ impl Iterator for Lexer<'_> {
         let start = self.at;
         let byte = *self.bytes.get(start)?;
         if byte == b'"' {
-            self.at = string_end(self.bytes, start);
+            (self.at, self.escaped) = string_end(self.bytes, start);
             let token = if self.key_next { Token::Key } else { Token::Text };
             self.key_next = false;
             return Some((token, start..self.at));
@@ -106,21 +121,6 @@ impl Iterator for Lexer<'_> {
     }
 }
 
-/// The position behind the string that begins at `start`.
-fn string_end(bytes: &[u8], start: usize) -> usize {
-    let mut at = start + 1;
-    while let Some(found) =
-        bytes.get(at..).and_then(|rest| rest.iter().position(|b| matches!(b, b'"' | b'\\')))
-    {
-        at += found;
-        if bytes[at] == b'"' {
-            return at + 1;
-        }
-        at += 2;
-    }
-    bytes.len()
-}
-
 /// What a string token says; its text between the quotes where the escapes make no sense.
 pub fn unquote(raw: &str) -> Cow<'_, str> {
     let inner = raw.strip_prefix('"').map_or(raw, |rest| rest.strip_suffix('"').unwrap_or(rest));
@@ -132,7 +132,20 @@ pub fn unquote(raw: &str) -> Cow<'_, str> {
 
 /// Writes a string token.
 pub fn quote(text: &str) -> String {
-    serde_json::Value::from(text).to_string()
+    let mut quoted = String::with_capacity(text.len() + 2);
+    push_quoted(&mut quoted, text);
+    quoted
+}
+
+/// Writes a string token at the end of a text.
+pub fn push_quoted(to: &mut String, text: &str) {
+    if text.bytes().any(|byte| byte < 0x20 || matches!(byte, b'"' | b'\\')) {
+        to.push_str(&serde_json::Value::from(text).to_string());
+        return;
+    }
+    to.push('"');
+    to.push_str(text);
+    to.push('"');
 }
 
 /// Whether containers are nested deeper than `limit`.
@@ -148,6 +161,24 @@ pub fn deeper_than(text: &str, limit: usize) -> bool {
     })
 }
 
+/// The items of a list out of a text that was read as JSON before, each as text; nothing for what is no list.
+pub fn items_of_valid(text: &str) -> impl Iterator<Item = &str> {
+    let (bytes, mut at) = (text.as_bytes(), 1);
+    let is_list = bytes.first() == Some(&b'[');
+    std::iter::from_fn(move || {
+        while let Some(b' ' | b'\t' | b'\r' | b'\n' | b',') = bytes.get(at) {
+            at += 1;
+        }
+        if !is_list || bytes.get(at).is_none_or(|byte| *byte == b']') {
+            return None;
+        }
+        let from = at;
+        // Of what is no JSON at least a byte, so that it ends.
+        at = value_end(bytes, from).max(from + 1);
+        text.get(from..at)
+    })
+}
+
 /// An object's members in their order, the values as text.
 ///
 /// Of members with the same name the last one counts, as in Kubernetes, at the place of the first.
@@ -158,6 +189,42 @@ impl<'a> Members<'a> {
     /// Reads an object; an error when the text is not one.
     pub fn parse(text: &'a str) -> Result<Self, serde_json::Error> {
         serde_json::from_str(text)
+    }
+
+    /// Reads an object out of a text that was read as JSON before: what stands in its members is passed over unread.
+    ///
+    /// # Errors
+    /// When the text is not an object, or a name has escapes that make no sense.
+    pub fn of_valid(text: &'a str) -> Result<Self, serde_json::Error> {
+        let bytes = text.as_bytes();
+        let blank = |at: &mut usize| {
+            while let Some(b' ' | b'\t' | b'\r' | b'\n' | b':' | b',') = bytes.get(*at) {
+                *at += 1;
+            }
+        };
+        let mut members = Vec::with_capacity(16);
+        if bytes.first() != Some(&b'{') {
+            return Self::parse(text);
+        }
+        let mut at = 1;
+        loop {
+            blank(&mut at);
+            if bytes.get(at) != Some(&b'"') {
+                break;
+            }
+            let (end, escaped) = string_end(bytes, at);
+            let key = text.get(at..end).unwrap_or_default();
+            let key = match escaped {
+                true => Cow::Owned(serde_json::from_str::<String>(key)?),
+                false => Cow::Borrowed(key.get(1..key.len() - 1).unwrap_or_default()),
+            };
+            at = end;
+            blank(&mut at);
+            let end = value_end(bytes, at);
+            members.push((key, text.get(at..end).unwrap_or_default()));
+            at = end;
+        }
+        Ok(Members(last_of_each(members)))
     }
 
     /// The value of a member.
@@ -268,6 +335,14 @@ mod tests {
     }
 
     #[test]
+    fn a_list_is_split_into_its_items() {
+        let items = |text| items_of_valid(text).collect::<Vec<_>>();
+        let text = r#"[1,{"a":"],"} , "x\"]" ,[[]], null]"#;
+        assert_eq!(items(text), ["1", r#"{"a":"],"}"#, r#""x\"]""#, "[[]]", "null"]);
+        assert!(items("[]").is_empty() && items("{}").is_empty() && items("").is_empty());
+    }
+
+    #[test]
     fn the_last_of_equal_members_counts() {
         let members = Members::parse(r#"{"a":1,"b":2,"\u0061":3}"#).unwrap();
         assert_eq!(members.0, [("a".into(), "3"), ("b".into(), "2")]);
@@ -287,8 +362,32 @@ mod tests {
         }
 
         #[test]
+        fn an_object_that_is_valid_is_read_without_reading_its_members(
+            texts in prop::collection::vec(("[a-c\"\\\\é]{0,3}", "[ -~é\n]{0,12}", any::<bool>()), 0..6), broken in any::<bool>(),
+        ) {
+            let members = texts.iter().map(|(key, text, nested)| match nested {
+                true => format!(r#"{}: [{{"x":{}}}, -1.5e3 ,null]"#, quote(key), quote(text)),
+                false => format!("{} :{}", quote(key), quote(text)),
+            });
+            let text = format!("{{ {}}}", members.collect::<Vec<_>>().join(" ,"));
+            prop_assert_eq!(Members::of_valid(&text).unwrap().0, Members::parse(&text).unwrap().0);
+            let text = text.replacen(char::is_alphabetic, if broken { r"\ud800" } else { "x" }, 1);
+            if serde_json::from_str::<&RawValue>(&text).is_ok() {
+                prop_assert_eq!(
+                    Members::of_valid(&text).map(|read| read.0).ok(), Members::parse(&text).map(|read| read.0).ok()
+                );
+            }
+        }
+
+        #[test]
+        fn any_text_is_split_into_members(text in ".{0,200}|[\\[\\]{}\",:\\\\a1 ]{0,200}") {
+            let _ = (Members::of_valid(&text).is_ok(), items_of_valid(&text).count());
+        }
+
+        #[test]
         fn quoting_is_undone(text in any::<String>()) {
             let quoted = quote(&text);
+            prop_assert_eq!(&quoted, &serde_json::Value::from(text.as_str()).to_string());
             prop_assert_eq!(unquote(&quoted), text);
         }
     }

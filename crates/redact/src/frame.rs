@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::names::Meaning;
+use super::remembered::Key;
 
 /// What a container is, as far as it decides what is looked for in it.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -27,9 +28,8 @@ pub(super) struct Frame {
     pub(super) place: Place,
     pub(super) object: bool,
     pub(super) start: usize,
-    /// The current member's name, and what it announces, as far as that was asked.
-    pub(super) key: Range<usize>,
-    pub(super) meaning: Option<Meaning>,
+    /// What the current member's name says.
+    pub(super) key: Key,
     /// What the name above announces for what stands in here: all of it, or only what is called a value.
     pub(super) above: Meaning,
     pub(super) all: bool,
@@ -59,8 +59,7 @@ impl Frame {
             place,
             object,
             start,
-            key: 0..0,
-            meaning: None,
+            key: Key::NONE,
             above: Meaning::Nothing,
             all: false,
             reference: false,

@@ -23,6 +23,7 @@ mod marks;
 mod mask;
 mod names;
 mod object;
+mod remembered;
 mod secret;
 mod shapes;
 mod shell;

@@ -25,7 +25,7 @@ struct Lines<'a> {
     names: &'a Names,
     /// Whether there is more than one line.
     several: bool,
-    /// Whether somewhere a Secret is written.
+    /// Whether somewhere in these lines a Secret is written.
     has_secret: bool,
     block: Option<Block>,
     /// The meaning that `name:` gave to the `value:` beside it, and how far that is indented.
@@ -34,8 +34,8 @@ struct Lines<'a> {
 
 /// Where in a text lines give values to names of credentials.
 pub(super) fn settings(text: &str, setting: Setting, names: &Names, found: &mut Vec<Range<usize>>) {
-    let has_secret = text.contains("kind: Secret") || text.contains("kind: \"Secret\"");
     let several = text.contains('\n');
+    let has_secret = several && (text.contains("kind: Secret") || text.contains("kind: \"Secret\""));
     let mut lines = Lines { text, setting, names, several, has_secret, block: None, named: None };
     let mut start = 0;
     for line in text.split_inclusive('\n') {

@@ -9,31 +9,48 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use super::frame::{Frame, Place};
-use super::names::{
-    Meaning, Style, is_harmless_name, is_naming, is_plural, is_reference_name, is_value_name,
-};
+use super::names::{Meaning, Style};
+use super::remembered::{Key, Member, Remembered, is_login_name};
 use super::shapes::{Shape, hides, is_login, shape};
 use super::text::{Setting, hidden};
 use super::{Mask, secret, shell};
+use strandline_object::digest::{Digest, Noise, NoiseScan, digest};
 use strandline_object::json::{Lexer, Token, quote, unquote};
 
-/// Holds the whole object once more, also where it was taken out above.
-const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
-
-/// The object with every credential hidden; the same text where there is none.
-pub(super) fn credentials<'a>(body: &'a str, mask: Mask<'_>) -> Cow<'a, str> {
-    walked(body, mask, Place::Top)
+/// The object with every credential hidden, the same text where there is none, and the digest of that.
+pub(super) fn credentials<'a>(body: &'a str, mask: Mask<'_>, noise: &Noise) -> (Cow<'a, str>, Digest) {
+    let mut remembered = Remembered::take(mask.names);
+    // Nearly always nothing is hidden: then the tokens that were looked at are those of the digest.
+    let mut scan = NoiseScan::new(noise);
+    let masked = walked(body, mask, Place::Top, &mut remembered, |token, at| scan.step(body, token, at));
+    remembered.give_back();
+    match masked {
+        Some(masked) => {
+            let digest = digest(&masked, noise);
+            (Cow::Owned(masked), digest)
+        }
+        None => (Cow::Borrowed(body), scan.digest(body)),
+    }
 }
 
-fn walked<'a>(body: &'a str, mask: Mask<'_>, outermost: Place) -> Cow<'a, str> {
+/// The text with every credential hidden, none where there is none; `on_token` gets each token that is looked at.
+fn walked(
+    body: &str,
+    mask: Mask<'_>,
+    outermost: Place,
+    remembered: &mut Remembered,
+    mut on_token: impl FnMut(Token, &Range<usize>),
+) -> Option<String> {
     let (frames, edits) = (Vec::with_capacity(16), Vec::new());
-    let mut walk = Walk { body, mask, outermost, makes_secrets: false, frames, edits };
-    for (token, at) in Lexer::new(body) {
-        walk.step(token, at);
+    let mut walk = Walk { body, mask, outermost, remembered, makes_secrets: false, frames, edits };
+    let mut lexer = Lexer::new(body);
+    while let Some((token, at)) = lexer.next() {
+        on_token(token, &at);
+        walk.step(token, at, lexer.has_escapes());
     }
     let mut edits = walk.edits;
     if edits.is_empty() {
-        return Cow::Borrowed(body);
+        return None;
     }
     edits.sort_by_key(|edit| (edit.at.start, std::cmp::Reverse(edit.at.end), !edit.whole));
     let mut masked = String::with_capacity(body.len());
@@ -47,12 +64,13 @@ fn walked<'a>(body: &'a str, mask: Mask<'_>, outermost: Place) -> Cow<'a, str> {
         }
     }
     masked.push_str(&body[from..]);
-    Cow::Owned(masked)
+    Some(masked)
 }
 
 struct Walk<'a, 'm> {
     body: &'a str,
     mask: Mask<'m>,
+    remembered: &'m mut Remembered,
     /// What the outermost container is.
     outermost: Place,
     /// Whether the object is of a kind that makes Secrets, such as a SealedSecret.
@@ -70,7 +88,7 @@ struct Edit {
 }
 
 impl<'a> Walk<'a, '_> {
-    fn step(&mut self, token: Token, at: Range<usize>) {
+    fn step(&mut self, token: Token, at: Range<usize>, has_escapes: bool) {
         match token {
             Token::Object | Token::Array => self.open(token == Token::Object, at.start),
             Token::Close => {
@@ -80,34 +98,31 @@ impl<'a> Walk<'a, '_> {
             }
             Token::Key => {
                 if let Some(frame) = self.frames.last_mut() {
-                    frame.key = at;
-                    frame.meaning = None;
+                    frame.key = self.remembered.key(&self.body[at]);
                 }
             }
-            Token::Text => self.text(at),
+            Token::Text => {
+                let raw = &self.body[at.clone()];
+                let plain = raw.get(1..raw.len() - 1).filter(|_| !has_escapes);
+                let text = plain.map_or_else(|| unquote(raw), Cow::Borrowed);
+                self.text(at, &text);
+            }
             Token::Atom => self.atom(at),
             Token::Comma => {}
         }
     }
 
     /// The name of the current member of the innermost container.
-    fn key(&self) -> Cow<'a, str> {
-        self.frames.last().map_or(Cow::Borrowed(""), |frame| unquote(&self.body[frame.key.clone()]))
+    fn key(&self) -> Key {
+        self.frames.last().map_or(Key::NONE, |frame| frame.key)
     }
 
     /// What that name announces.
-    fn meaning(&mut self, key: &str) -> Meaning {
-        let Some(frame) = self.frames.last_mut() else { return Meaning::Nothing };
-        if let Some(meaning) = frame.meaning {
-            return meaning;
-        }
-        let meaning = if frame.reference && is_harmless_name(key) {
-            Meaning::Nothing
-        } else {
-            self.mask.names.meaning(key, Style::Member)
-        };
-        frame.meaning = Some(meaning);
-        meaning
+    fn meaning(&self) -> Meaning {
+        self.frames.last().map_or(Meaning::Nothing, |frame| match frame.reference && frame.key.is_harmless {
+            true => Meaning::Nothing,
+            false => frame.key.meaning,
+        })
     }
 
     fn open(&mut self, object: bool, start: usize) {
@@ -117,29 +132,29 @@ impl<'a> Walk<'a, '_> {
             let (from, of_object, inherited, of_all) =
                 (parent.place, parent.object, parent.above, parent.all);
             reference = parent.reference && !of_object;
-            place = match (from, &*key) {
-                (Place::Top, "metadata") => Place::Metadata,
-                (Place::Metadata, "annotations") => Place::Other,
+            place = match (from, key.member) {
+                (Place::Top, Member::Metadata) => Place::Metadata,
+                (Place::Metadata, Member::Annotations) => Place::Other,
                 (Place::Metadata, _) => Place::Metadata,
                 (Place::Labels, _) => Place::Labels,
-                (_, "properties") if of_object && object => Place::Schema,
+                (_, Member::Properties) if of_object && object => Place::Schema,
                 (Place::Command, _) if !of_object => Place::Command,
-                (_, "labels" | "matchLabels" | "nodeSelector") if of_object && object => Place::Labels,
-                (_, key) if of_object && !object && is_command(key) => Place::Command,
-                (_, "template") if self.makes_secrets => Place::SecretTemplate,
+                (_, Member::Labels) if of_object && object => Place::Labels,
+                _ if of_object && !object && key.is_command => Place::Command,
+                (_, Member::Template) if self.makes_secrets => Place::SecretTemplate,
                 _ => Place::Other,
             };
             if of_object {
-                let meaning = if from == Place::Schema { Meaning::Nothing } else { self.meaning(&key) };
-                (above, all) = (meaning, is_plural(&key));
+                let meaning = if from == Place::Schema { Meaning::Nothing } else { self.meaning() };
+                (above, all) = (meaning, key.is_plural);
                 if meaning == Meaning::Nothing
                     && inherited > Meaning::Nothing
-                    && (is_value_name(&key) || of_all)
-                    && !is_harmless_name(&key)
+                    && (key.is_value || of_all)
+                    && !key.is_harmless
                 {
                     (above, all) = (inherited, of_all);
                 }
-                reference = is_reference_name(&key);
+                reference = key.is_reference;
             } else {
                 (above, all) = (inherited, of_all);
             }
@@ -150,9 +165,9 @@ impl<'a> Walk<'a, '_> {
     fn close(&mut self, frame: &Frame, end: usize) {
         if frame.named > Meaning::Nothing && !frame.is_condition {
             for value in &frame.values {
-                let is_login = frame.names_login && is_login(&unquote(&self.body[value.clone()]));
-                if !self.hide_if(value.clone(), frame.named) && is_login {
-                    self.hide(value.clone());
+                let text = unquote(&self.body[value.clone()]);
+                if !self.hide_if(value, &text, frame.named) && frame.names_login && is_login(&text) {
+                    self.hide(value.clone(), &text);
                 }
             }
         }
@@ -175,10 +190,10 @@ impl<'a> Walk<'a, '_> {
         let Some(parent) = self.frames.last_mut().filter(|parent| frame.object && parent.object) else {
             return;
         };
-        match &*unquote(&self.body[parent.key.clone()]) {
-            "data" => parent.data.push(frame.start..end),
+        match parent.key.member {
+            Member::Data => parent.data.push(frame.start..end),
             // No other kind than Secret calls anything so, be it said or not; but schemas tell of it.
-            "stringData" if !in_schema => {
+            Member::StringData if !in_schema => {
                 let hidden = secret::data(
                     &self.body[frame.start..end],
                     self.mask,
@@ -190,59 +205,59 @@ impl<'a> Walk<'a, '_> {
         }
     }
 
-    fn text(&mut self, at: Range<usize>) {
+    /// A string, and what it says.
+    fn text(&mut self, at: Range<usize>, text: &str) {
         let Some(frame) = self.frames.last() else { return };
         if matches!(frame.place, Place::Metadata | Place::Labels) {
             if frame.object && frame.place == Place::Metadata {
-                self.note(&at);
+                self.note(&at, text);
             }
             return;
         }
         let mut setting = if frame.place == Place::Command { Setting::Command } else { Setting::Other };
         if frame.object {
-            let key = self.key();
-            self.note(&at);
-            if &*key == LAST_APPLIED {
-                return self.hide(at);
+            let key = frame.key;
+            self.note(&at, text);
+            if key.member == Member::LastApplied {
+                return self.hide(at, text);
             }
-            let meaning = self.meaning_of_value(&key);
-            if self.hide_if(at.clone(), meaning) {
+            let meaning = self.meaning_of_value();
+            if self.hide_if(&at, text, meaning) {
                 return;
             }
-            if meaning > Meaning::Nothing && is_login_name(&key) && is_login(&unquote(&self.body[at.clone()]))
-            {
-                return self.hide(at);
+            if meaning > Meaning::Nothing && key.is_login && is_login(text) {
+                return self.hide(at, text);
             }
-            if is_command(&key) {
+            if key.is_command {
                 setting = Setting::Command;
-            } else if is_prose(&key) {
+            } else if key.is_prose {
                 setting = Setting::Prose;
             }
         } else if setting == Setting::Command {
-            if self.argument(&at) {
+            if self.argument(&at, text) {
                 return;
             }
         } else {
             let above = frame.above;
-            if self.hide_if(at.clone(), above) {
+            if self.hide_if(&at, text, above) {
                 return;
             }
         }
-        self.search(at, setting);
+        self.search(at, text, setting);
     }
 
-    /// What the value under this name is, by the name itself or by the one above.
-    fn meaning_of_value(&mut self, key: &str) -> Meaning {
-        let meaning = self.meaning(key);
+    /// What the value under the current name is, by the name itself or by the one above.
+    fn meaning_of_value(&self) -> Meaning {
+        let meaning = self.meaning();
         let Some(frame) = self.frames.last() else { return meaning };
         if frame.place == Place::Schema {
             return Meaning::Nothing;
         }
         if meaning == Meaning::Nothing && frame.above > Meaning::Nothing && !frame.reference {
-            if is_value_name(key) {
+            if frame.key.is_value {
                 return frame.above;
             }
-            if frame.all && !is_harmless_name(key) {
+            if frame.all && !frame.key.is_harmless {
                 return frame.above.min(Meaning::Probable);
             }
         }
@@ -250,13 +265,12 @@ impl<'a> Walk<'a, '_> {
     }
 
     /// Remembers what a member says of those beside it.
-    fn note(&mut self, at: &Range<usize>) {
-        let key = self.key();
+    fn note(&mut self, at: &Range<usize>, text: &str) {
         let names = self.mask.names;
         let Some(frame) = self.frames.last_mut() else { return };
-        match &*key {
-            "apiVersion" => frame.api_version = at.clone(),
-            "kind" => {
+        match frame.key.member {
+            Member::ApiVersion => frame.api_version = at.clone(),
+            Member::Kind => {
                 frame.kind = at.clone();
                 let kind = &self.body[at.clone()];
                 if frame.place == Place::Top && kind.ends_with("Secret\"") && kind.len() > "\"Secret\"".len()
@@ -264,42 +278,40 @@ impl<'a> Walk<'a, '_> {
                     self.makes_secrets = true;
                 }
             }
-            "type" => frame.kind_of_data = at.clone(),
-            "operator" | "effect" | "topologyKey" => frame.is_condition = true,
-            key if is_naming(key) => {
-                let name = unquote(&self.body[at.clone()]);
-                frame.named = frame.named.max(names.meaning(&name, Style::Member));
-                frame.names_login |= is_login_name(&name);
+            Member::Type => frame.kind_of_data = at.clone(),
+            Member::Condition => frame.is_condition = true,
+            _ if frame.key.is_naming => {
+                frame.named = frame.named.max(names.meaning(text, Style::Member));
+                frame.names_login |= is_login_name(text);
             }
-            key if is_value_name(key) => frame.values.push(at.clone()),
+            _ if frame.key.is_value => frame.values.push(at.clone()),
             _ => {}
         }
     }
 
     /// An element of a command; true where nothing is left to search.
-    fn argument(&mut self, at: &Range<usize>) -> bool {
+    fn argument(&mut self, at: &Range<usize>, text: &str) -> bool {
         let names = self.mask.names;
-        let text = unquote(&self.body[at.clone()]);
         let Some(frame) = self.frames.last_mut() else { return false };
         frame.words.push(at.clone());
         let (flag, login) =
             (std::mem::replace(&mut frame.flag, Meaning::Nothing), std::mem::take(&mut frame.login));
         if text.starts_with('-') && !text.contains(['=', ' ', ':']) {
-            frame.flag = names.meaning(&text, Style::Variable);
-            frame.login = matches!(&*text, "-u" | "--user" | "--proxy-user" | "--userpwd" | "--login");
+            frame.flag = names.meaning(text, Style::Variable);
+            frame.login = matches!(text, "-u" | "--user" | "--proxy-user" | "--userpwd" | "--login");
             return false;
         }
         // `requirepass x` is given without dashes, too.
         if !text.contains(['=', ' ', ':', '/'])
             && text.len() > 6
-            && names.meaning(&text, Style::Member) == Meaning::Certain
+            && names.meaning(text, Style::Member) == Meaning::Certain
             && (text.ends_with("pass") || text.ends_with("auth") || text.ends_with("pw"))
         {
             frame.flag = Meaning::Probable;
             return false;
         }
-        if (login && is_login(&text)) || (flag > Meaning::Nothing && hides(flag, &text)) {
-            self.hide(at.clone());
+        if (login && is_login(text)) || (flag > Meaning::Nothing && hides(flag, text)) {
+            self.hide(at.clone(), text);
             return true;
         }
         false
@@ -327,56 +339,56 @@ impl<'a> Walk<'a, '_> {
         if matches!(frame.place, Place::Metadata | Place::Labels) || &self.body[at.clone()] == "null" {
             return;
         }
+        let text = &self.body[at.clone()];
         if !frame.object {
             let above = frame.above;
-            self.hide_if(at, above);
+            self.hide_if(&at, text, above);
             return;
         }
-        let key = self.key();
-        self.note(&at);
-        let meaning = self.meaning_of_value(&key);
-        self.hide_if(at, meaning);
+        self.note(&at, text);
+        let meaning = self.meaning_of_value();
+        self.hide_if(&at, text, meaning);
     }
 
     /// Hides a whole value that has to be hidden under a name of this meaning.
-    fn hide_if(&mut self, at: Range<usize>, meaning: Meaning) -> bool {
+    fn hide_if(&mut self, at: &Range<usize>, text: &str, meaning: Meaning) -> bool {
         if meaning == Meaning::Nothing {
             return false;
         }
-        let text = unquote(&self.body[at.clone()]);
         // A document is searched: a file is no credential because its name has the word in it.
-        let hidden = hides(meaning, &text)
+        let hidden = hides(meaning, text)
             && (meaning == Meaning::Certain || !text.trim_end().contains('\n'))
-            && !(meaning < Meaning::Certain && is_document(&text));
+            && !(meaning < Meaning::Certain && is_document(text));
         if hidden {
-            self.edits.push(Edit { at, text: quote(&self.mask.hide(&text)), whole: true });
+            self.edits.push(Edit { at: at.clone(), text: quote(&self.mask.hide(text)), whole: true });
         }
         hidden
     }
 
     /// Hides a whole value.
-    fn hide(&mut self, at: Range<usize>) {
-        let text = unquote(&self.body[at.clone()]);
-        if shape(&text) > Shape::Reference {
-            self.edits.push(Edit { at, text: quote(&self.mask.hide(&text)), whole: true });
+    fn hide(&mut self, at: Range<usize>, text: &str) {
+        if shape(text) > Shape::Reference {
+            self.edits.push(Edit { at, text: quote(&self.mask.hide(text)), whole: true });
         }
     }
 
     /// Hides what in a string shows that it is a credential.
-    fn search(&mut self, at: Range<usize>, setting: Setting) {
-        let text = unquote(&self.body[at.clone()]);
+    fn search(&mut self, at: Range<usize>, text: &str, setting: Setting) {
         let is_command = text.starts_with("#!") || (text.starts_with('-') && text.contains(' '));
         let setting = if is_command { Setting::Command } else { setting };
-        if is_document(&text) {
-            // Each level of quoting doubles the backslashes, so documents in documents soon end.
-            let outermost = if setting == Setting::Command { Place::Command } else { Place::Other };
-            if let Cow::Owned(masked) = walked(&text, self.mask, outermost) {
-                self.edits.push(Edit { at, text: quote(&masked), whole: false });
-            }
+        if self.remembered.is_clear(text, setting) {
             return;
         }
-        if let Some(masked) = hidden(&text, setting, self.mask) {
-            self.edits.push(Edit { at, text: quote(&masked), whole: false });
+        let masked = if is_document(text) {
+            // Each level of quoting doubles the backslashes, so documents in documents soon end.
+            let outermost = if setting == Setting::Command { Place::Command } else { Place::Other };
+            walked(text, self.mask, outermost, self.remembered, |_, _| {})
+        } else {
+            hidden(text, setting, self.mask)
+        };
+        match masked {
+            Some(masked) => self.edits.push(Edit { at, text: quote(&masked), whole: false }),
+            None => self.remembered.note_clear(text, setting),
         }
     }
 }
@@ -384,26 +396,4 @@ impl<'a> Walk<'a, '_> {
 /// Whether a text is a JSON object or array.
 fn is_document(text: &str) -> bool {
     text.trim_start().starts_with(['{', '[']) && serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
-}
-
-/// Whether a member of this name holds a command or its arguments.
-fn is_command(key: &str) -> bool {
-    ["command", "args", "cmd", "entrypoint", "script"].iter().any(|ending| {
-        key.len() >= ending.len()
-            && key.as_bytes()[key.len() - ending.len()..].eq_ignore_ascii_case(ending.as_bytes())
-    })
-}
-
-/// Whether a member of this name holds sentences for people.
-fn is_prose(key: &str) -> bool {
-    matches!(
-        key,
-        "message" | "description" | "note" | "reason" | "summary" | "title" | "help" | "comment" | "runbook"
-    )
-}
-
-/// Whether `user:password` is to be expected under this name.
-fn is_login_name(key: &str) -> bool {
-    let key = key.to_ascii_lowercase();
-    ["auth", "login", "authorization", "userinfo"].iter().any(|ending| key.ends_with(ending))
 }

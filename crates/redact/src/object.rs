@@ -2,12 +2,9 @@
 
 use std::borrow::Cow;
 
-use serde::Deserialize;
-
 use super::{CleanError, Mask, Observation, Rules, TypeMeta, mask, secret};
 use strandline_model::{ChangedBy, Kind, ResourceVersion, Timestamp, Uid};
-use strandline_object::digest::digest;
-use strandline_object::json::{Members, deeper_than, quote};
+use strandline_object::json::{Members, deeper_than, items_of_valid, push_quoted};
 
 /// As deep as Kubernetes' own JSON decoder goes.
 const MAX_DEPTH: usize = 10_000;
@@ -60,9 +57,9 @@ pub fn clean(raw: &str, defaults: TypeMeta<'_>, rules: &Rules) -> Result<Observa
 
     let mut body = String::with_capacity(raw.len() + 64);
     body.push_str("{\"apiVersion\":");
-    body.push_str(&quote(api_version.as_deref().unwrap_or(defaults.api_version)));
+    push_quoted(&mut body, api_version.as_deref().unwrap_or(defaults.api_version));
     body.push_str(",\"kind\":");
-    body.push_str(&quote(kind.as_deref().unwrap_or(defaults.kind)));
+    push_quoted(&mut body, kind.as_deref().unwrap_or(defaults.kind));
     body.push_str(",\"metadata\":");
     write_metadata(&mut body, &metadata, secret.then_some(mask));
     for (key, value) in &top.0 {
@@ -73,11 +70,12 @@ pub fn clean(raw: &str, defaults: TypeMeta<'_>, rules: &Rules) -> Result<Observa
         write_member(&mut body, key, &value);
     }
     body.push('}');
-    if let Cow::Owned(masked) = mask::credentials(&body, mask) {
+    let (masked, digest) = mask::credentials(&body, mask, &rules.noise);
+    if let Cow::Owned(masked) = masked {
         body = masked;
     }
     Ok(Observation {
-        digest: digest(&body, &rules.noise),
+        digest,
         changed_by: metadata.get("managedFields").and_then(changed_by),
         namespace: identity.namespace,
         name: identity.name,
@@ -94,7 +92,7 @@ pub fn identify(raw: &str) -> Result<Identity, CleanError> {
 
 fn metadata_of<'a>(top: &Members<'a>) -> Result<Members<'a>, CleanError> {
     let raw = top.get("metadata").filter(|raw| raw.starts_with('{')).ok_or(CleanError::NoMetadata)?;
-    Members::parse(raw).map_err(|_| CleanError::Syntax)
+    Members::of_valid(raw).map_err(|_| CleanError::Syntax)
 }
 
 fn identity_of(metadata: &Members<'_>) -> Result<Identity, CleanError> {
@@ -112,7 +110,7 @@ fn write_member(body: &mut String, key: &str, value: &str) {
     if !body.ends_with('{') {
         body.push(',');
     }
-    body.push_str(&quote(key));
+    push_quoted(body, key);
     body.push(':');
     body.push_str(value);
 }
@@ -132,7 +130,7 @@ fn write_metadata(body: &mut String, metadata: &Members<'_>, secret: Option<Mask
 
 fn write_annotations(body: &mut String, raw: &str, secret: Option<Mask<'_>>) {
     // Unreadable annotations (a broken escape in a name) could hide anything, so they stay out.
-    let Ok(annotations) = Members::parse(raw) else { return };
+    let Ok(annotations) = Members::of_valid(raw) else { return };
     if secret.is_none() && annotations.get(LAST_APPLIED).is_none() {
         return write_member(body, "annotations", raw);
     }
@@ -151,23 +149,27 @@ fn write_annotations(body: &mut String, raw: &str, secret: Option<Mask<'_>>) {
 
 /// Who made this state: the newest entry, and of equally new ones the last.
 fn changed_by(managed_fields: &str) -> Option<ChangedBy> {
-    #[derive(Deserialize)]
-    struct Entry {
-        #[serde(default)]
-        manager: String,
-        #[serde(default)]
-        operation: String,
-        #[serde(default)]
-        subresource: String,
-        #[serde(default)]
-        time: Option<String>,
+    let mut newest: Option<ChangedBy> = None;
+    for entry in items_of_valid(managed_fields) {
+        // What is most of an entry, its fields, is passed over.
+        let entry = Members::of_valid(entry).ok()?;
+        let text = |name| match entry.get(name) {
+            None => Some(String::new()),
+            Some(_) => entry.text(name).map(Cow::into_owned),
+        };
+        let time = match entry.get("time") {
+            None | Some("null") => None,
+            Some(_) => entry.text("time")?.parse::<Timestamp>().ok(),
+        };
+        let change = ChangedBy {
+            manager: text("manager")?,
+            operation: text("operation")?,
+            subresource: text("subresource")?,
+            time,
+        };
+        if newest.as_ref().is_none_or(|newest| newest.time <= change.time) {
+            newest = Some(change);
+        }
     }
-    let entries: Vec<Entry> = serde_json::from_str(managed_fields).ok()?;
-    let changes = entries.into_iter().map(|entry| ChangedBy {
-        manager: entry.manager,
-        operation: entry.operation,
-        subresource: entry.subresource,
-        time: entry.time.and_then(|time| time.parse::<Timestamp>().ok()),
-    });
-    changes.max_by_key(|change| change.time)
+    newest
 }

@@ -326,6 +326,23 @@ proptest! {
     }
 
     #[test]
+    fn what_a_thread_cleaned_before_changes_nothing(plants in prop::collection::vec(planted(), 1..6)) {
+        let raw = |plant: &Value, key: &str| object(json!({key: plant})).to_string();
+        let all: Vec<String> = plants.iter().flat_map(|(plant, _)| ["spec", "values"].map(|key| raw(plant, key))).collect();
+        let own = Choices::new(&["text".to_owned(), "name".to_owned()], &["adminPassword".to_owned()], Vec::new());
+        let rules = [rules(), rules().with(own)];
+        // A thread of its own remembers nothing.
+        let alone = |raw: &str, rules: &Rules| {
+            std::thread::scope(|scope| scope.spawn(|| clean(raw, CUSTOM, rules)).join().unwrap())
+        };
+        for raw in all.iter().chain(&all) {
+            for rules in &rules {
+                prop_assert_eq!(clean(raw, CUSTOM, rules), alone(raw, rules));
+            }
+        }
+    }
+
+    #[test]
     fn no_secret_is_told(data in prop::collection::btree_map("[a-z.]{1,8}", "[A-Za-z0-9+/]{12,40}", 1..5), also in "[A-Za-z0-9]{12,20}") {
         let secret = json!({"data": data, "extra": {"nested": [also]}, "annotations": {"acme/x": also}});
         let body = cleaned(&object(secret).to_string(), SECRET).body;
