@@ -8,7 +8,7 @@ mod common;
 
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 use strandline_log::LogReader;
@@ -24,8 +24,14 @@ const VERSIONS: usize = 33;
 const READ: usize = 1000;
 const ROUNDS: usize = 11;
 
+/// Objects of a log that has their first states alone.
+const LISTED: usize = 24_000;
+
 /// So many closed versions may wait, because fewer are not worth a run of the packer.
 const WAITING_MAX: i64 = 1024;
+
+/// How long the log may take to come to rest.
+const REST_MAX: Duration = Duration::from_secs(60);
 
 /// What is stored of the bodies in frames, and of the others.
 struct Stored {
@@ -33,6 +39,8 @@ struct Stored {
     changes: i64,
     cold: i64,
     file: u64,
+    /// In the table of changes, in hundredths of it.
+    holes: i64,
 }
 
 fn main() {
@@ -42,6 +50,7 @@ fn main() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let text = fill(directory.path());
     let mut table = Table::new("bodies");
+    told_of_list(&mut table);
     told_of_room(&mut table, &stored(directory.path()), text);
     told_of_reading(&mut table, directory.path());
     table.finish();
@@ -53,11 +62,33 @@ fn fill(directory: &Path) -> f64 {
     let seen = observations(OBJECTS * VERSIONS, VERSIONS);
     let (count, text) = (seen.len(), seen.iter().map(|seen| seen.observation.body.len()).sum::<usize>());
     log.append(seen, BATCH);
-    while number(directory, "SELECT count(*) FROM closed_group") >= WAITING_MAX {
-        std::thread::sleep(Duration::from_millis(20));
+    let state = || (number(directory, "SELECT count(*) FROM closed_group"), number(directory, HOLES));
+    let (began, mut before) = (Instant::now(), (i64::MAX, 0));
+    while began.elapsed() < REST_MAX {
+        let now = state();
+        if now.0 < WAITING_MAX && now == before {
+            break;
+        }
+        before = now;
+        std::thread::sleep(Duration::from_secs(1));
     }
     log.close();
     text as f64 / count as f64
+}
+
+/// What is empty of the pages of the table of changes.
+const HOLES: &str = "SELECT sum(unused) * 100 / sum(pgsize) FROM dbstat WHERE name = 'change'";
+
+/// What first states alone take, of which nothing is closed.
+fn told_of_list(table: &mut Table) {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let (log, seen) = (Log::open(directory.path()), observations(LISTED, 1));
+    let text = seen.iter().map(|seen| seen.observation.body.len()).sum::<usize>();
+    log.append(seen, BATCH);
+    log.close();
+    let json = Some(("its JSON", text as f64 / LISTED as f64));
+    let all = stored(directory.path()).file as f64 / LISTED as f64;
+    table.row("log of an object that was listed", "bytes", all, json, Mark::RatioAtMost(0.1));
 }
 
 fn open(directory: &Path) -> Connection {
@@ -72,8 +103,9 @@ fn stored(directory: &Path) -> Stored {
     Stored {
         framed: number(directory, "SELECT count(*) FROM change WHERE frame_id IS NOT NULL"),
         changes: number(directory, "SELECT count(*) FROM change"),
-        cold: number(directory, "SELECT sum(length(bytes)) FROM frame"),
+        cold: number(directory, "SELECT coalesce(sum(length(bytes)), 0) FROM frame"),
         file: std::fs::metadata(directory.join("log.db")).expect("the log is there").len(),
+        holes: number(directory, HOLES),
     }
 }
 
@@ -82,7 +114,8 @@ fn told_of_room(table: &mut Table, stored: &Stored, text: f64) {
     let cold = stored.cold as f64 / stored.framed as f64;
     table.row("a body in a frame", "bytes", cold, json, Mark::RatioAtMost(0.04));
     let all = stored.file as f64 / stored.changes as f64;
-    table.row("log of a change, come to rest", "bytes", all, json, Mark::None);
+    table.row("log of a change, come to rest", "bytes", all, json, Mark::RatioAtMost(0.1));
+    table.row("holes in the table of changes", "%", stored.holes as f64, None, Mark::AtMost(15.0));
     let share = stored.framed as f64 * 100.0 / stored.changes as f64;
     table.row("changes whose bodies are in frames", "%", share, None, Mark::None);
 }

@@ -47,6 +47,7 @@ mod forget;
 mod group;
 mod guard;
 mod health;
+mod holes;
 mod ids;
 mod import;
 mod json;

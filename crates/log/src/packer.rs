@@ -1,4 +1,5 @@
-//! Moves closed groups into solid frames, in the background: on the writer's thread while nothing waits to be written.
+//! Moves closed groups into solid frames, in the background: on the writer's thread while nothing waits to be written, and between
+//! appends once too many groups wait.
 //!
 //! A run takes the groups that were closed longest ago and writes them in the order of cluster, namespace, kind and name,
 //! so that what belongs to one namespace lies together. It goes in steps, each a small transaction: a body is removed in
@@ -15,6 +16,7 @@ use super::bodies::{Bodies, PackedSolid};
 use super::chain::{self, Hash};
 use super::error::LogError;
 use super::group::deltas_of;
+use super::holes::Holes;
 use super::reader::LogReader;
 use super::row;
 use super::solid::{Solid, body_at};
@@ -25,6 +27,9 @@ type Result<T> = std::result::Result<T, LogError>;
 
 /// A run begins once so many groups are closed: fewer would not lie together.
 const RUN_MIN: usize = 1024;
+
+/// More runs than this that wait are no longer left to times at which nothing else is to be done.
+const BEHIND: usize = 4;
 
 /// Groups in one run, at most.
 const RUN_MAX: usize = 4096;
@@ -64,6 +69,7 @@ struct FilledFrame {
 pub(super) struct Packer {
     reader: LogReader,
     plan: VecDeque<Group>,
+    holes: Holes,
     run_min: usize,
     /// There was no room on the disk; nothing is tried until something was appended again.
     is_paused: bool,
@@ -72,7 +78,13 @@ pub(super) struct Packer {
 impl Packer {
     pub(super) fn open(directory: &Path) -> Result<Self> {
         let reader = LogReader::open(directory)?;
-        Ok(Packer { reader, plan: VecDeque::new(), run_min: RUN_MIN, is_paused: false })
+        Ok(Packer {
+            reader,
+            plan: VecDeque::new(),
+            holes: Holes::default(),
+            run_min: RUN_MIN,
+            is_paused: false,
+        })
     }
 
     /// Begins a run for fewer groups, so that a test need not write thousands.
@@ -83,7 +95,13 @@ impl Packer {
 
     /// Whether there is anything to do, with so many groups closed.
     pub(super) fn is_due(&self, closed: usize) -> bool {
-        !self.is_paused && (!self.plan.is_empty() || closed >= self.run_min)
+        !self.is_paused && (!self.plan.is_empty() || closed >= self.run_min || self.holes.is_due())
+    }
+
+    /// Whether so many groups are closed that they are moved between appends, too: a log in which always something waits
+    /// to be written would never be packed, and appends are held up by a step for each group of them at most.
+    pub(super) fn is_behind(&self, closed: usize) -> bool {
+        !self.is_paused && closed >= self.run_min * BEHIND
     }
 
     /// Rests until something was appended.
@@ -97,8 +115,12 @@ impl Packer {
         self.is_paused = false;
     }
 
-    /// Moves the next few groups and returns how many.
+    /// Moves the next few groups and returns how many; between two runs, what they left is tidied instead.
     pub(super) fn step(&mut self, connection: &mut Connection, bodies: &mut Bodies) -> Result<usize> {
+        if self.plan.is_empty() && self.holes.is_due() {
+            self.holes.step(connection)?;
+            return Ok(0);
+        }
         if self.plan.is_empty() {
             self.plan = plan(connection)?;
         }
@@ -117,6 +139,7 @@ impl Packer {
             }
             taken.push(group.keyframe);
         }
+        let mut moved = Vec::new();
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         for filled in frames.iter().filter(|filled| !filled.moving.is_empty()) {
             match put(&transaction, filled, bodies) {
@@ -124,7 +147,10 @@ impl Packer {
                 Err(LogError::Damaged { offset, what }) => {
                     tracing::error!(%offset, what, "a body is damaged; not packing its group")
                 }
-                put => put?,
+                put => {
+                    put?;
+                    moved.extend(filled.moving.iter().map(|body| body.offset));
+                }
             }
         }
         for keyframe in &taken {
@@ -132,6 +158,7 @@ impl Packer {
             transaction.prepare_cached(sql)?.execute([keyframe])?;
         }
         transaction.commit()?;
+        moved.into_iter().for_each(|offset| self.holes.note_moved(offset));
         Ok(taken.len())
     }
 

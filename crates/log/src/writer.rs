@@ -145,8 +145,11 @@ impl LogWriter {
         }
     }
 
-    /// Takes what is queued. While nothing is, closed versions are packed; false when nobody is left who could ask.
+    /// Takes what is queued. While nothing is, or too many wait, closed versions are packed; false when nobody is left who could ask.
     fn receive(&mut self, group: &mut Vec<Queued>, waiting: &Runtime) -> Result<bool, LogError> {
+        if self.packer.is_behind(self.state.closed) && self.health.check_files().is_none() {
+            self.pack()?;
+        }
         while self.packer.is_due(self.state.closed) && self.health.check_files().is_none() {
             match self.queue.take() {
                 Ok(first) => {

@@ -1,5 +1,6 @@
 //! Closed versions in solid frames, and dictionaries that follow what is recorded: stored otherwise, told the same.
 
+use std::sync::Mutex;
 use std::time::Duration;
 
 use super::*;
@@ -98,6 +99,86 @@ async fn closed_versions_lie_in_solid_frames_and_are_told_as_before() {
     for record in records(plain.path()).iter().rev() {
         assert_eq!(reader.at(record.offset).unwrap().change, record.change);
     }
+}
+
+#[tokio::test]
+async fn the_room_of_bodies_that_moved_is_filled_and_nothing_else_changes() {
+    let (plain, packed) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let unused = "SELECT sum(unused) * 100 / sum(pgsize) FROM dbstat WHERE name = 'change'";
+    for (directory, log) in [(plain.path(), start(plain.path())), (packed.path(), packing(packed.path()))] {
+        lives(&log, "pod", 0..40, 60).await;
+        if directory == packed.path() {
+            settled(directory);
+            // Bodies alone that leave make it half at least.
+            for n in 0.. {
+                assert!(n < 6_000, "{} % of the table are holes", number(directory, unused));
+                if number(directory, unused) < 20 {
+                    break;
+                }
+                std::thread::sleep(Duration::from_millis(10));
+            }
+        }
+        log.stop();
+    }
+    assert_eq!(number(packed.path(), "SELECT count(*) FROM rewriting"), 0);
+    let framed = "SELECT count(*) FROM change WHERE frame_id IS NOT NULL";
+    assert_eq!(number(packed.path(), framed), number(packed.path(), "SELECT sum(changes) FROM frame"));
+    assert!(number(packed.path(), framed) > 512);
+    assert_eq!(examine(packed.path(), &mut |_, _| {}).unwrap().unwrap().findings, []);
+    let told = |directory: &Path| -> Vec<Change> {
+        records(directory).into_iter().map(|record| record.change).collect()
+    };
+    assert!(told(packed.path()) == told(plain.path()), "the same is told");
+}
+
+#[tokio::test]
+async fn what_was_erased_stays_marked_while_its_change_is_written_anew() {
+    let dir = tempfile::tempdir().unwrap();
+    let log = start(dir.path());
+    lives(&log, "pod", 0..2, 1).await;
+    log.stop();
+    let mut connection = rusqlite::Connection::open(dir.path().join("log.db")).unwrap();
+    connection.execute("INSERT INTO erased VALUES (1, 2)", []).unwrap();
+    let all = r#"SELECT group_concat(hex(hash)) FROM (SELECT hash FROM change ORDER BY "offset")"#;
+    let hashes = |connection: &rusqlite::Connection| -> String {
+        connection.query_row(all, [], |row| row.get(0)).unwrap()
+    };
+    let before = hashes(&connection);
+    crate::holes::rewrite(&mut connection, Offset::new(1), Offset::new(2)).unwrap();
+    assert_eq!(hashes(&connection), before);
+    drop(connection);
+    assert_eq!(number(dir.path(), "SELECT mark FROM erased"), 2);
+}
+
+#[tokio::test]
+async fn versions_are_packed_though_something_always_waits_to_be_written() {
+    let dir = tempfile::tempdir().unwrap();
+    let log = start(dir.path());
+    let epoch = log.appender.begin(Begin::new(&pods(), false)).await.unwrap().epoch;
+    log.stop();
+    let (writer, appender) = LogWriter::open(dir.path(), Arc::new(SystemClock)).unwrap();
+    let (path, frames) = (dir.path().to_owned(), Arc::new(Mutex::new(Vec::new())));
+    let seen = Arc::clone(&frames);
+    let writer = writer.eager(Measure::default()).with_room(move || {
+        seen.lock().unwrap().push(number(&path, "SELECT count(*) FROM frame"));
+        true
+    });
+    // All of it waits before the writer begins: two groups.
+    let appends: Vec<_> = (1..=256)
+        .map(|version| {
+            let (appender, seen) = (appender.clone(), pod("a", "1", version, &shaped("pod", 1, version)));
+            tokio::spawn(async move { appender.append(batch(epoch, Phase::Watch, vec![seen], "1")).await })
+        })
+        .collect();
+    tokio::task::yield_now().await;
+    let thread = std::thread::spawn(move || writer.run());
+    for append in appends {
+        append.await.unwrap().unwrap();
+    }
+    drop(appender);
+    thread.join().unwrap().unwrap();
+    let frames = frames.lock().unwrap();
+    assert!(frames.len() == 2 && frames[1] > 0, "{frames:?}");
 }
 
 #[tokio::test]
@@ -211,7 +292,7 @@ async fn a_log_from_before_there_were_frames_is_looked_at_and_brought_up() {
     let dir = tempfile::tempdir().unwrap();
     filled(dir.path()).await;
     let connection = rusqlite::Connection::open(dir.path().join("log.db")).unwrap();
-    let back = "DROP TRIGGER erased_goes; DROP TABLE erased; DROP TRIGGER change_goes; DROP TRIGGER body_goes; DROP TABLE frame; DROP TABLE closed_group;
+    let back = "DROP TRIGGER erased_goes; DROP TABLE erased; DROP TABLE rewriting; DROP TRIGGER change_goes; DROP TRIGGER body_goes; DROP TABLE frame; DROP TABLE closed_group;
         ALTER TABLE change DROP COLUMN frame_id; ALTER TABLE change DROP COLUMN frame_at;
         ALTER TABLE live DROP COLUMN deltas_at; DROP TABLE thinning; DROP TABLE held; DROP TABLE clock_mark;
         ALTER TABLE cursor DROP COLUMN verified_at;
