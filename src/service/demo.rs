@@ -48,6 +48,9 @@ const TICK: Duration = Duration::from_secs(1);
 /// How often to look whether the watchers have caught up.
 const LOOK: Duration = Duration::from_micros(500);
 
+/// An environment that failed, and a moment at which it had.
+type Incident = (EnvironmentSpec, Timestamp);
+
 /// How the demo is to run.
 #[derive(Clone, Debug)]
 pub struct DemoOptions {
@@ -130,7 +133,10 @@ async fn run(
     let start = SystemClock.now().minus(HISTORY);
     // A fleet that comes after another one in the same log is another fleet: with the same seed it would have
     // the same uids and tokens, and the log would take its objects for those it knows.
-    let fleet_options = FleetOptions::new(options.seed.wrapping_add(recorded), start);
+    let fleet_options = FleetOptions {
+        opens_with_incident: true,
+        ..FleetOptions::new(options.seed.wrapping_add(recorded), start)
+    };
     let mut fleet = Fleet::new(&fleet_options);
     if recorded > 0 {
         fleet.step(SystemClock.now());
@@ -140,7 +146,7 @@ async fn run(
     fleet.listen().await.map_err(ServiceError::Fleet)?;
     let announcement = Announcement::default();
     if recorded == 0 {
-        announcement.set(past(Duration::ZERO));
+        announcement.set(past(Duration::ZERO, &[]));
     }
     let starting = Service::start(
         Options {
@@ -287,7 +293,7 @@ async fn play(
         declare(fleet, stage, declared).await?;
         follow(fleet, &stage.log).await?;
         let done = now.since(start).min(HISTORY);
-        stage.announcement.set(past(done));
+        stage.announcement.set(past(done, &incidents_until(fleet, now)));
         on_progress(done, HISTORY);
     }
     stage.clock.let_go();
@@ -295,8 +301,7 @@ async fn play(
     stage.checks.set_preparing(false);
     on_progress(HISTORY, HISTORY);
     // A fleet that comes after another has no past in the log.
-    let incidents = if history.is_some() { fleet.incidents() } else { Vec::new() };
-    let incidents: Vec<_> = incidents.into_iter().map(|(one, at)| (one, at.to_the_second())).collect();
+    let incidents = if history.is_some() { incidents_until(fleet, SystemClock.now()) } else { Vec::new() };
     if !incidents.is_empty() {
         stage.announcement.set(worth_a_look(&incidents));
     }
@@ -311,19 +316,32 @@ async fn shown(stage: &Stage) {
     }
 }
 
+/// The environments that failed by a time, each with a moment at which it had.
+fn incidents_until(fleet: &Fleet, time: Timestamp) -> Vec<Incident> {
+    let passed = fleet.incidents().into_iter().filter(|(_, at)| *at <= time);
+    passed.map(|(environment, at)| (environment, at.to_the_second())).collect()
+}
+
 /// What the start page says while the past is recorded, of which so much is.
-fn past(done: Duration) -> Notice {
+fn past(done: Duration, incidents: &[Incident]) -> Notice {
+    let links = links(incidents);
     let text = format!(
-        "This demo records its past, a day of four simulated clusters: {} of {} so far. Pages show the fleet as it was then.",
+        "This demo records its past, a day of four simulated clusters: {} of {} so far. Pages show the fleet as it was then.{}",
         lasted(done),
-        lasted(HISTORY)
+        lasted(HISTORY),
+        if links.is_empty() { "" } else { " Incidents so far, as they were:" }
     );
-    Notice { text, progress: Some((done.as_secs(), HISTORY.as_secs())), links: Vec::new() }
+    Notice { text, progress: Some((done.as_secs(), HISTORY.as_secs())), links }
 }
 
 /// What the start page says of environments that failed, each at its moment.
-fn worth_a_look(incidents: &[(EnvironmentSpec, Timestamp)]) -> Notice {
-    let link = |(environment, at): &(EnvironmentSpec, Timestamp)| {
+fn worth_a_look(incidents: &[Incident]) -> Notice {
+    let text = "Incidents of this demo, as they were:".to_owned();
+    Notice { text, progress: None, links: links(incidents) }
+}
+
+fn links(incidents: &[Incident]) -> Vec<(String, String)> {
+    let link = |(environment, at): &Incident| {
         let label = format!("{} {} at {}", environment.project, environment.name, clock_time(*at));
         (
             label,
@@ -334,8 +352,7 @@ fn worth_a_look(incidents: &[(EnvironmentSpec, Timestamp)]) -> Notice {
             ),
         )
     };
-    let links = incidents.iter().map(link).collect();
-    Notice { text: "Incidents of this demo, as they were:".to_owned(), progress: None, links }
+    incidents.iter().map(link).collect()
 }
 
 /// Declares the environments anew where review apps came or went, and reports the deployments that were made.
@@ -384,7 +401,7 @@ async fn follow(fleet: &Fleet, log: &LogReader) -> Result<(), ServiceError> {
     Ok(())
 }
 
-fn welcome(address: SocketAddr, changes: u64, incident: Option<&(EnvironmentSpec, Timestamp)>) {
+fn welcome(address: SocketAddr, changes: u64, incident: Option<&Incident>) {
     let url = format!("http://{address}");
     let server = if address.port() == 7979 { String::new() } else { format!(" --server {url}") };
     let tree = incident

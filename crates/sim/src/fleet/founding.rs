@@ -29,6 +29,7 @@ pub(super) fn found(options: &FleetOptions) -> World {
         now: options.start.minus(hours(240)),
         start: options.start,
         history: options.history,
+        opens_with_incident: options.opens_with_incident,
         random: Random::new(options.seed),
         schedule: Schedule::default(),
         clusters: Vec::new(),
@@ -145,7 +146,9 @@ impl World {
     fn plan_story(&mut self) {
         let start = self.start;
         let end = start.plus(self.history);
-        for Story { at, path, tier, region, fate, lasts } in stories(end, self.history) {
+        for Story { at, path, tier, region, fate, lasts } in
+            stories(end, self.history, self.opens_with_incident)
+        {
             let project = PROJECTS.iter().position(|project| project.path == path).unwrap_or(0);
             self.schedule.at(at, Action::Incident(project, tier, region, fate, lasts));
             for id in self.sites_of(project, tier, region) {
@@ -182,8 +185,9 @@ pub(super) struct Story {
     pub(super) lasts: Duration,
 }
 
-/// An incident, one still open at the end, and work in progress.
-pub(super) fn stories(end: Timestamp, history: Duration) -> [Story; 3] {
+/// An incident, one still open at the end, work in progress, and, if wanted, an incident so soon that whoever follows from the
+/// beginning has not long to wait.
+pub(super) fn stories(end: Timestamp, history: Duration, opens_with_incident: bool) -> Vec<Story> {
     let story = |before_end, path, tier, region, fate, lasts| Story {
         at: end.minus(before_end),
         path,
@@ -193,9 +197,14 @@ pub(super) fn stories(end: Timestamp, history: Duration) -> [Story; 3] {
         lasts,
     };
     let open = history / 48;
-    [
+    let mut stories = vec![
         story(history / 8, "payments/api", Tier::Production, "us", Fate::Crashes, history / 36),
         story(open, "search/indexer", Tier::Staging, "", Fate::BadImage, open + minutes(90)),
         story(seconds(15), "media/images", Tier::Production, "eu", Fate::Good, minutes(0)),
-    ]
+    ];
+    if opens_with_incident {
+        let before_end = history - history / 96;
+        stories.push(story(before_end, "shop/cart", Tier::Production, "eu", Fate::Crashes, history / 36));
+    }
+    stories
 }

@@ -107,8 +107,9 @@ impl Fleet {
             };
             environments.iter().filter(concerns).cloned().map(move |one| (one, seen)).collect::<Vec<_>>()
         };
-        let bad =
-            founding::stories(end, self.world.history).into_iter().filter(|story| story.fate != Fate::Good);
+        let bad = founding::stories(end, self.world.history, self.world.opens_with_incident)
+            .into_iter()
+            .filter(|story| story.fate != Fate::Good);
         bad.flat_map(of_story).collect()
     }
 

@@ -83,6 +83,7 @@ pub(super) struct World {
     pub(super) now: Timestamp,
     pub(super) start: Timestamp,
     pub(super) history: Duration,
+    pub(super) opens_with_incident: bool,
     pub(super) random: Random,
     pub(super) schedule: Schedule,
     pub(super) clusters: Vec<Cluster>,

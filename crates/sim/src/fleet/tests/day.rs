@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{hours, invariants, minutes, options, text};
 use crate::api_server::ApiServer;
-use crate::fleet::Fleet;
+use crate::fleet::{Fleet, FleetOptions};
 
 /// The reason of a Deployment's condition `Progressing`.
 fn progress(deployment: &Value) -> &str {
@@ -90,4 +90,21 @@ fn a_day_is_consistent_and_tells_its_story() {
     println!("{objects} objects, {changes} changes, worst {worst}");
     assert!((1_500..=2_600).contains(&objects), "{objects} objects");
     assert!((20_000..=60_000).contains(&changes), "{changes} changes");
+}
+
+#[test]
+fn an_incident_comes_soon_where_it_is_wanted() {
+    let options = FleetOptions { opens_with_incident: true, ..options(42) };
+    let mut fleet = Fleet::new(&options);
+    let incidents = fleet.incidents();
+    let (environment, at) = incidents.last().unwrap();
+    assert_eq!(
+        (environment.id.as_str(), *at),
+        ("shop.cart.production.eu-region", options.start.plus(minutes(45)))
+    );
+    fleet.step(*at);
+    let cart = |fleet: &Fleet| deployment(fleet, 2, "shop-cart-production", "cart");
+    assert_eq!(progress(&cart(&fleet)), "ProgressDeadlineExceeded");
+    fleet.step(at.plus(hours(1)));
+    assert_eq!(progress(&cart(&fleet)), "NewReplicaSetAvailable", "healed");
 }
