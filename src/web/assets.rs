@@ -33,13 +33,14 @@ const STYLES: [&str; 12] = [
 ];
 
 /// What makes pages more comfortable.
-const SCRIPTS: [&str; 6] = [
+const SCRIPTS: [&str; 7] = [
     include_str!("assets/script/island.js"),
     include_str!("assets/script/settings.js"),
     include_str!("assets/script/times.js"),
     include_str!("assets/script/chart.js"),
     include_str!("assets/script/patch.js"),
     include_str!("assets/script/live.js"),
+    include_str!("assets/script/rail.js"),
 ];
 
 /// Something that pages load.
@@ -136,7 +137,7 @@ mod tests {
 
     #[test]
     fn a_module_is_joined_after_those_that_it_imports() {
-        let files = ["island", "settings", "times", "chart", "patch", "live"];
+        let files = ["island", "settings", "times", "chart", "patch", "live", "rail"];
         assert_eq!(files.len(), SCRIPTS.len());
         for (place, module) in SCRIPTS.iter().enumerate() {
             for import in module.lines().filter(|line| line.starts_with("import ")) {

@@ -4,8 +4,9 @@
 use askama::Template;
 use http::StatusCode;
 
+use super::field::Field;
 use super::render::html;
-use super::shell::{Badge, Field, Shell};
+use super::shell::{Badge, Shell};
 use super::tree::resource_href;
 use crate::app::AppState;
 use crate::app::diffs::{EnvironmentQuestion, of_one};

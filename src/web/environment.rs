@@ -6,6 +6,7 @@ use http::StatusCode;
 use super::address::same_moment;
 use super::places::{Place, places};
 use super::prose::Prose;
+use super::rail::{self, Span};
 use super::render::html;
 use super::shell::{Badge, Shell, Time, counts, reference, within};
 use super::strip::Strip;
@@ -103,7 +104,7 @@ pub(super) struct EnvironmentData {
 /// The page.
 pub(super) async fn page(state: AppState, request: Request) -> Result<Response, Problem> {
     let mut read = request.query.reader();
-    let (at, filter) = (read.at(), filter(&mut read));
+    let (at, filter, span) = (read.at(), filter(&mut read), Span::read(&mut read));
     read.finish()?;
     let (scope, id) = (auth::scope(&request)?, EnvironmentId::new(request.argument(0)));
     let queries = &state.queries;
@@ -137,7 +138,10 @@ pub(super) async fn page(state: AppState, request: Request) -> Result<Response, 
         _ => None,
     };
     let found = EnvironmentData { graph, why, onset, timeline, events, left, deployments };
-    html(StatusCode::OK, &view(&request, &filter, &found, state.clock.now()))
+    let rail = rail::of_environment(&state, &scope, &request, &id, span, &found.graph.metadata).await?;
+    let mut page = view(&request, &filter, &found, state.clock.now());
+    page.shell = page.shell.with_rail(rail);
+    html(StatusCode::OK, &page)
 }
 
 /// An onset, if it is known.

@@ -3,9 +3,10 @@
 use askama::Template;
 use http::StatusCode;
 
+use super::field::Field;
 use super::live;
 use super::render::html;
-use super::shell::{Field, Shell, Time, reference};
+use super::shell::{Shell, Time, reference};
 use crate::app::AppState;
 use crate::app::images::filter;
 use crate::app::span::in_order;

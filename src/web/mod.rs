@@ -10,6 +10,7 @@ mod diff;
 mod edges;
 mod environment;
 mod events;
+mod field;
 mod help;
 mod images;
 mod live;
@@ -17,6 +18,7 @@ mod login;
 mod overview;
 mod places;
 mod prose;
+mod rail;
 mod render;
 mod resource;
 mod shell;
@@ -46,6 +48,7 @@ use crate::http::router::{Route, Router, mount, nothing_here};
 use address::answer;
 use assets::VERSION;
 use prose::Prose;
+use rail::SPAN;
 use render::{HTML, POLICY, sentence};
 use shell::Shell;
 
@@ -60,7 +63,7 @@ pub const ROUTES: &[Route<AppState>] = &[
         .get(&[IMAGE, ENVIRONMENT, TIER, REGION, FROM, TO, AT, TZ, CONTINUE], |state, request| {
             Box::pin(answer(state, request, images::page))
         }),
-    Route::at("/environments/{id}").get(&[AT, TZ, UNDER, CLUSTER, COLLAPSE], |state, request| {
+    Route::at("/environments/{id}").get(&[AT, TZ, SPAN, UNDER, CLUSTER, COLLAPSE], |state, request| {
         Box::pin(answer(state, request, environment::page))
     }),
     Route::at("/environments/{id}/diff")
@@ -71,7 +74,7 @@ pub const ROUTES: &[Route<AppState>] = &[
         Box::pin(answer(state, request, diff::of_resource))
     }),
     Route::at("/resources/{uid}")
-        .get(&[AT, TZ, CLUSTER], |state, request| Box::pin(answer(state, request, resource::page))),
+        .get(&[AT, TZ, SPAN, CLUSTER], |state, request| Box::pin(answer(state, request, resource::page))),
     Route::at("/login")
         .open()
         .get(&[login::TO, login::ERROR], |state, request| Box::pin(login::page(state, request))),

@@ -7,6 +7,7 @@ use http::StatusCode;
 
 use self::versions::{Entry, History, Versions};
 use super::address::same_moment;
+use super::rail::{self, Span};
 use super::render::html;
 use super::shell::{Badge, Shell, Time, reference};
 use super::strip::Strip;
@@ -97,13 +98,17 @@ struct ResourceData {
 /// The page.
 pub(super) async fn page(state: AppState, request: Request) -> Result<Response, Problem> {
     let mut read = request.query.reader();
-    let at = read.at();
+    let (at, span) = (read.at(), Span::read(&mut read));
     read.finish()?;
     let (scope, uid) = (auth::scope(&request)?, Uid::new(request.argument(0)));
     let found = find(&state, &scope, at, uid, request.query.one(CLUSTER)).await?;
     let status = if found.detail.is_some() { StatusCode::OK } else { StatusCode::NOT_FOUND };
     let lens = versions::lens().ignoring(state.ignored.iter().cloned());
-    html(status, &view(&request, found, &lens, state.clock.now()))
+    let of = (&found.uid, request.query.one(CLUSTER));
+    let rail = rail::of_resource(&state, &scope, &request, of, span, &found.snapshot).await?;
+    let mut page = view(&request, found, &lens, state.clock.now());
+    page.shell = page.shell.with_rail(rail);
+    html(status, &page)
 }
 
 async fn find(

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
+use super::field::{Field, moment_field, unplaced};
 use super::live;
 use super::prose::Prose;
+use super::rail::{self, Rail};
 use crate::format;
-use crate::http::params::{
-    AT, CLUSTERS, CONTINUE, ENVIRONMENT, FROM, GROUP, IMAGE, LABELS, NAME, PROJECT, Parameter, TIER, TZ, WITH,
-};
+use crate::http::params::{AT, CONTINUE, Parameter, TIER, TZ};
 use crate::http::request::Request;
 use strandline_model::{EnvironmentFilter, Health, HealthCounts, Timestamp, attention};
 use strandline_protocol::{Gap, Snapshot};
@@ -51,77 +51,6 @@ impl Badge {
     }
 }
 
-/// Parameters that have a field on every page that knows them, where it is told what is wrong with them.
-const FIELDS: [Parameter; 10] = [AT, FROM, IMAGE, ENVIRONMENT, WITH, GROUP, PROJECT, NAME, CLUSTERS, LABELS];
-
-/// A line of text in a form.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Field {
-    pub(super) name: &'static str,
-    pub(super) label: &'static str,
-    pub(super) value: String,
-    pub(super) example: &'static str,
-    /// What may be given, for those who cannot see the example; empty where that is plain.
-    pub(super) help: &'static str,
-    /// Whether it takes what room there is.
-    pub(super) wide: bool,
-    /// What is wrong with the value.
-    pub(super) wrong: Option<Prose>,
-}
-
-impl Field {
-    /// A field with what was typed into it.
-    pub(super) fn new(
-        request: &Request,
-        parameter: Parameter,
-        label: &'static str,
-        example: &'static str,
-    ) -> Self {
-        let refused = request.query.refused().iter().find(|refused| refused.parameter == parameter.name);
-        Field {
-            name: parameter.name,
-            label,
-            value: request.query.typed(parameter).unwrap_or_default().to_owned(),
-            example,
-            help: "",
-            wide: false,
-            wrong: refused.map(|refused| Prose::new(&refused.detail)),
-        }
-    }
-
-    /// With all room there is.
-    pub(super) fn wide(self) -> Self {
-        Field { wide: true, ..self }
-    }
-
-    /// With what may be given.
-    pub(super) fn help(self, help: &'static str) -> Self {
-        Field { help, ..self }
-    }
-
-    /// Where more is said of it; empty where nothing is.
-    pub(super) fn described(&self) -> String {
-        let help = (!self.help.is_empty()).then(|| format!("{}-help", self.name));
-        let wrong = self.wrong.is_some().then(|| format!("{}-wrong", self.name));
-        wrong.into_iter().chain(help).collect::<Vec<_>>().join(" ")
-    }
-}
-
-/// The field for the moment of a page.
-fn moment_field(request: &Request) -> Field {
-    let field = Field::new(request, AT, "Time", "now, 14:05, yesterday 14:05, 2h, 1234").wide().help(
-        "A time in UTC such as 14:05 or 2026-11-20 14:05, a duration ago such as 2h or 1d12h, or an offset such as 1234. Empty for now.",
-    );
-    Field { value: if field.value == "now" { String::new() } else { field.value }, ..field }
-}
-
-/// What is wrong with what has no field.
-fn unplaced(request: &Request) -> Vec<(String, Prose)> {
-    let placed = |name: &str| FIELDS.iter().any(|field| field.name == name);
-    let refused = request.query.refused().iter().filter(|refused| !placed(&refused.parameter));
-    refused.map(|refused| (refused.parameter.clone(), Prose::new(&refused.detail))).collect()
-}
-
 /// Why part of what is shown may be out of date.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Blind {
@@ -143,6 +72,8 @@ pub(super) struct Moment {
     pub(super) recorded: String,
     /// The same page for now.
     pub(super) now: String,
+    /// The same page as it is now, for ever.
+    pub(super) link: String,
     /// Whether it lies before the first change that was recorded.
     pub(super) unrecorded: bool,
     pub(super) lag: Option<String>,
@@ -176,6 +107,10 @@ pub(super) struct Shell {
     pub(super) stream: Option<String>,
     /// What the form for another time passes on.
     pub(super) others: Vec<(String, String)>,
+    /// Earlier and later times, with the addresses of the page then.
+    pub(super) steps: Vec<(&'static str, String)>,
+    /// Health and changes around the time shown.
+    pub(super) rail: Option<Rail>,
     /// What of the time other forms of the page pass on.
     pub(super) kept: Vec<(&'static str, String)>,
     /// Where another moment can be asked for; none on a page that shows none.
@@ -199,6 +134,8 @@ impl Shell {
             is_of_now: false,
             stream: None,
             others: Vec::new(),
+            steps: Vec::new(),
+            rail: None,
             kept: Vec::new(),
             at: None,
             wrong: Vec::new(),
@@ -217,13 +154,20 @@ impl Shell {
             None => format!("?at={}", snapshot.offset),
         };
         let lag = snapshot.lag_changes;
+        let shown = (!at.is_empty())
+            .then(|| snapshot.at.map_or_else(|| snapshot.offset.to_string(), |time| time.to_string()));
+        let pinned = shown.clone().unwrap_or_else(|| snapshot.offset.to_string());
         let moment = Moment {
+            link: format!("{}{}", request.context.path, request.query.with(&[(AT, Some(&pinned))])),
             clock: clock(snapshot, !at.is_empty(), now),
             position: position(snapshot),
             recorded: recorded(&snapshot.coverage.gaps),
             now: format!("{}{}", request.context.path, request.query.with(&[(AT, None)])),
             unrecorded: snapshot.offset.get() == 0,
-            time: snapshot.at.or(snapshot.time).map(|time| Time::new(time, now)),
+            time: match at.is_empty() && !snapshot.not_recording {
+                true => Some(Time::new(now, now)),
+                false => snapshot.at.or(snapshot.time).map(|time| Time::new(time, now)),
+            },
             lag: (lag > 0).then(|| behind(lag)),
             not_recording: snapshot.not_recording,
             blind: blind(&snapshot.coverage.gaps, now),
@@ -234,12 +178,11 @@ impl Shell {
         }
         let is_time = |name: &str| [AT, TZ, CONTINUE].iter().any(|parameter| parameter.name == name);
         let others = request.query.pairs().filter(|(name, _)| !is_time(name));
-        let shown = (!at.is_empty())
-            .then(|| snapshot.at.map_or_else(|| snapshot.offset.to_string(), |time| time.to_string()));
         Shell {
             path: request.context.path.clone(),
             is_of_now: at.is_empty() && request.query.one(CONTINUE).is_none(),
             others: others.map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
+            steps: steps(request, rail::shown(request, snapshot, now), now),
             kept: shown.into_iter().map(|at| (AT.name, at)).collect(),
             at: Some(moment_field(request)),
             wrong: unplaced(request),
@@ -254,6 +197,12 @@ impl Shell {
     pub(super) fn live(self, filter: &EnvironmentFilter, snapshot: &Snapshot) -> Self {
         let stream = self.is_of_now.then(|| live::stream(filter, snapshot.offset));
         Shell { stream, ..self }
+    }
+
+    /// With a rail below the header.
+    #[must_use]
+    pub(super) fn with_rail(self, rail: Option<Rail>) -> Self {
+        Shell { rail, ..self }
     }
 
     /// The main navigation.
@@ -275,6 +224,20 @@ impl Shell {
     pub(super) fn past(&self) -> bool {
         !self.keep.is_empty()
     }
+}
+
+/// The page a little earlier, and later where that is not yet to come.
+fn steps(request: &Request, shown: Timestamp, now: Timestamp) -> Vec<(&'static str, String)> {
+    const STEPS: [(&str, &str, u64); 3] =
+        [("−24h", "+24h", 86_400), ("−1h", "+1h", 3600), ("−15m", "+15m", 900)];
+    let at = |time: Timestamp| {
+        let time = time.to_the_second().to_string();
+        format!("{}{}", request.context.path, request.query.with(&[(AT, Some(&time)), (CONTINUE, None)]))
+    };
+    let far = |seconds| std::time::Duration::from_secs(seconds);
+    let earlier = STEPS.iter().map(|(label, _, by)| (*label, at(shown.minus(far(*by)))));
+    let later = STEPS.iter().rev().filter(|(.., by)| shown.plus(far(*by)) < now);
+    earlier.chain(later.map(|(_, label, by)| (*label, at(shown.plus(far(*by)))))).collect()
 }
 
 /// What the view still lacks; at a past time these are the changes after it, or the last before it.

@@ -7,8 +7,9 @@ use crate::http::params::{
 };
 use crate::http::problem::Problem;
 use crate::http::request::Request;
+use crate::web::field::Field;
 use crate::web::render::sentence;
-use crate::web::shell::Field;
+
 use strandline_model::{At, EnvironmentFilter, GroupBy, Health, SavedView, Tier};
 use strandline_query::GetOverview;
 use strandline_syntax::{Glob, LabelSelector};

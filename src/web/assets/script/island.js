@@ -1,6 +1,7 @@
 // Islands: custom elements that make a part of a page more comfortable. Each page works without them.
 
-const parsed = new Promise((resolve) => {
+// When all of the page is there.
+export const parsed = new Promise((resolve) => {
   if (document.readyState !== "loading") resolve();
   else document.addEventListener("DOMContentLoaded", resolve, { once: true });
 });

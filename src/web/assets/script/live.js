@@ -2,7 +2,7 @@
 // patched in place. The badge in the header says whether that works.
 import { Island, element } from "./island.js";
 import { load, patch } from "./patch.js";
-import { local } from "./times.js";
+import { instant, local } from "./times.js";
 
 // The least time between two looks at the page, and by how much more than it took the last one is waited for.
 const PAUSE_MS = 1000;
@@ -17,6 +17,8 @@ class LiveBadge extends Island {
     this.word = this.querySelector("strong");
     this.clock = this.querySelector("time");
     this.failures = 0;
+    // The server's clock, which need not be this machine's.
+    this.ahead = Date.parse(this.clock.dateTime) - performance.now();
     this.looked = performance.now();
     this.button = element("button", { type: "button", class: "plain" }, "Pause");
     this.append(this.button);
@@ -26,7 +28,8 @@ class LiveBadge extends Island {
       else if (!document.hidden && this.asleep) this.resume();
     }, { signal });
     signal.addEventListener("abort", () => this.close());
-    this.show("live", "Live");
+    this.stale = this.word.dataset.state === "stale";
+    this.connected();
     this.open();
   }
 
@@ -34,6 +37,12 @@ class LiveBadge extends Island {
     this.word.dataset.state = state;
     if (this.word.textContent !== word) this.word.textContent = word;
     this.button.textContent = this.paused ? "Resume" : "Pause";
+  }
+
+  showTime(time) {
+    this.clock.dateTime = instant(time);
+    this.clock.dataset.utc = `${time.toISOString().slice(11, 19)} UTC`;
+    this.clock.textContent = local(time, false);
   }
 
   // A browser opens few connections to one server: pages that nobody sees give theirs back.
@@ -46,7 +55,7 @@ class LiveBadge extends Island {
 
   resume() {
     this.paused = this.asleep = false;
-    this.show("live", "Live");
+    this.connected();
     this.look();
     this.open();
   }
@@ -75,17 +84,19 @@ class LiveBadge extends Island {
   }
 
   connected() {
+    if (this.paused) return;
     this.failures = 0;
     this.lost = undefined;
-    this.show("live", "Live");
-    this.clock.textContent = local(new Date(), false);
+    if (this.stale) this.show("stale", "Not recording");
+    else this.show("live", "Live");
+    this.showTime(new Date(this.ahead + performance.now()));
   }
 
   disconnected() {
     if (this.paused) return;
-    this.lost ??= new Date();
+    this.lost ??= new Date(this.ahead + performance.now());
     this.show("disconnected", "Disconnected since");
-    this.clock.textContent = local(this.lost, false);
+    this.showTime(this.lost);
     // After an answer that is no stream the browser does not try again by itself.
     if (this.source.readyState !== EventSource.CLOSED) return;
     clearTimeout(this.retry);
@@ -94,6 +105,10 @@ class LiveBadge extends Island {
   }
 
   lookSoon(pause) {
+    if (this.looking) {
+      this.again = true;
+      return;
+    }
     const due = this.looked + Math.max(pause, this.took * SHARE || 0) - performance.now();
     if (this.due !== undefined && this.waiting && this.due <= performance.now() + due) return;
     clearTimeout(this.waiting);
@@ -106,9 +121,11 @@ class LiveBadge extends Island {
     clearTimeout(this.waiting);
     this.waiting = undefined;
     if (this.looking) return this.looking;
-    this.looking = this.update();
-    await this.looking.catch(() => this.paused || this.show("disconnected", "Disconnected since"));
+    this.looking = this.update().catch(() => this.disconnected());
+    await this.looking;
     this.looking = undefined;
+    if (this.again) this.lookSoon(PAUSE_MS);
+    this.again = false;
   }
 
   async update() {
@@ -121,6 +138,10 @@ class LiveBadge extends Island {
     document.title = page.title;
     const badge = page.querySelector("live-badge");
     if (badge?.dataset.stream) this.dataset.stream = badge.dataset.stream;
+    const time = Date.parse(badge?.querySelector("time")?.dateTime);
+    if (time) this.ahead = time - performance.now();
+    this.stale = badge?.querySelector("strong")?.dataset.state === "stale";
+    this.connected();
     this.looked = performance.now();
     this.took = this.looked - began;
     document.dispatchEvent(new Event("pageupdate"));

@@ -42,7 +42,7 @@ const mark = (node) => {
   }, MARKED_MS);
 };
 
-const patchAttributes = (old, wanted) => {
+export const patchAttributes = (old, wanted) => {
   const skipped = (name) => (name === "open" && old.tagName === "DETAILS") || (name === "tabindex" && old.closest("key-chart"));
   const marked = old.classList.contains("changed");
   for (const { name, value } of [...wanted.attributes]) {
@@ -57,7 +57,7 @@ const patchAttributes = (old, wanted) => {
 const place = (parent, node, before) =>
   parent.moveBefore && node.isConnected ? parent.moveBefore(node, before) : parent.insertBefore(node, before);
 
-const patchChildren = (old, wanted) => {
+export const patchChildren = (old, wanted) => {
   const wantedKeys = new Set([...wanted.childNodes].map(keyOf).filter(Boolean));
   const keyed = new Map();
   for (const child of [...old.childNodes]) {

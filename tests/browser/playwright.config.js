@@ -1,0 +1,17 @@
+// Flows in Debian's chromium against a running server, which tests/it/browser.rs starts.
+const { defineConfig } = require("@playwright/test");
+
+module.exports = defineConfig({
+  testDir: "./flows",
+  outputDir: process.env.STRANDLINE_BROWSER_OUTPUT,
+  workers: 2,
+  fullyParallel: true,
+  timeout: 60_000,
+  reporter: "line",
+  use: {
+    baseURL: process.env.STRANDLINE_URL,
+    timezoneId: "Europe/Berlin",
+    locale: "en-GB",
+    launchOptions: { executablePath: process.env.STRANDLINE_CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox"] },
+  },
+});
