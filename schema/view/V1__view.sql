@@ -351,6 +351,7 @@ CREATE TABLE environment_audience (
     PRIMARY KEY (environment_id, from_offset)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX environment_audience_by_audience ON environment_audience (audience, to_offset);
+CREATE INDEX environment_audience_by_end ON environment_audience (to_offset) WHERE to_offset < 9223372036854775807;
 
 -- Every path of a project or group that the catalog named.
 CREATE TABLE viewer (
@@ -482,6 +483,9 @@ CREATE TABLE environment_health (
     PRIMARY KEY (environment_id, from_offset)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX environment_health_moves ON environment_health (environment_id, from_offset) WHERE moved = 1;
+-- The same by time, with all that a trend over many environments asks of a row.
+CREATE INDEX environment_health_by_time
+    ON environment_health (from_offset, observed_at, state, grace_state, grace_until) WHERE moved = 1;
 
 -- The same once more for questions about all environments at one moment, kept together by stretches of the log: at
 -- its start a stretch takes over what holds then, so that whatever holds within it stands in few pages beside each

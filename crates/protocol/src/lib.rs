@@ -33,7 +33,10 @@ pub use object_text::ObjectText;
 pub use onset::{Onset, OnsetChange, OnsetPlace, Rank};
 pub use operations::*;
 pub use over_time::{FieldValue, ImageInterval, ImageUse, Workload};
-pub use overview::{Overview, OverviewCounts, OverviewEnvironment, OverviewGroup, SavedViews};
+pub use overview::{
+    EnvironmentCause, EnvironmentSummary, EnvironmentVersion, Overview, OverviewCounts, OverviewEnvironment,
+    OverviewGroup, OverviewPage, SavedViews, StripPart, Trend, TrendBucket,
+};
 pub use problem::{BodyPosition, EarliestMoment, ParameterError, ProblemDocument};
 pub use problem_code::ProblemCode;
 pub use timeline::{

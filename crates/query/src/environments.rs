@@ -204,6 +204,24 @@ fn matches(sieve: &RowFilter<'_>, row: &Row<'_>) -> rusqlite::Result<bool> {
     sieve.matches(&candidate).map_err(|error| column::unreadable(LABELS, error))
 }
 
+/// Environments by the view's numbers, in no order.
+pub(super) fn with_numbers(
+    view: &Connection,
+    moment: &Moment,
+    scope: &ResolvedScope,
+    numbers: &[i64],
+) -> Result<Vec<Found>> {
+    let mut statement = view.prepare_cached(select_environments!(
+        "json_each(:numbers) chosen CROSS JOIN environment e ON e.id = chosen.value",
+        ""
+    ))?;
+    let params = named_params! {
+        ":at": moment.offset.as_i64(), ":clock": moment.clock().as_micros(), ":scope": scope.as_sql(),
+        ":numbers": serde_json::json!(numbers).to_string(),
+    };
+    Ok(statement.query_map(params, from_row)?.collect::<rusqlite::Result<_>>()?)
+}
+
 /// One environment, be it that the caller may not read what it holds.
 pub(super) fn seen(
     view: &Connection,

@@ -76,7 +76,7 @@ pub use history::ListResourceVersions;
 pub use images::ListImages;
 pub use left_behind::ListLeftBehind;
 pub use onset::{GetEnvironmentOnset, GetResourceOnset, OnsetFilter};
-pub use overview::GetOverview;
+pub use overview::{GetOverview, OverviewOrder, OverviewRows, TrendFilter};
 pub use projects::{GetProject, ListProjects};
 pub use queries::{Progress, Queries, Stamp};
 pub use query_times::QueryTimes;

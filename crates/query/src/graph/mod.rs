@@ -6,7 +6,7 @@ mod links;
 mod why;
 
 pub use why::ExplainEnvironment;
-pub(super) use why::sick;
+pub(super) use why::{Cause, cause, sick};
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 

@@ -1,6 +1,6 @@
 //! Why an environment is in the state it is in: the way from its roots down to what is wrong.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use rusqlite::{Connection, named_params};
 
@@ -107,6 +107,43 @@ pub(crate) fn sick(
     }
     let left_out = (roots.len() - shown) as u64;
     Ok((roots.into_iter().map(id).collect(), told, left_out))
+}
+
+/// What makes an environment what it is, in short.
+pub(crate) struct Cause {
+    /// The view's number of what is worst below the worst root.
+    pub(crate) resource: i64,
+    /// How many members of its kind have its health, and how many there are.
+    pub(crate) alike: u64,
+    pub(crate) of: u64,
+    /// How many roots have the environment's health.
+    pub(crate) roots: u64,
+}
+
+/// What makes an environment what it is known to be; none where nothing is wrong.
+pub(crate) fn cause(
+    view: &Connection,
+    at: Offset,
+    environment: i64,
+    known: Option<Health>,
+) -> Result<Option<Cause>> {
+    let forest = Forest::load(view, at, environment)?;
+    let roots = culprits(&forest, known);
+    let Some(worst) = roots.first().and_then(|&root| way(&forest, root).pop()) else { return Ok(None) };
+    let worst = &forest.members[worst];
+    // Kinds are numbered for each cluster, and an environment may be in several.
+    let sql =
+        r#"SELECT o.id FROM kind k JOIN kind o ON o.kind = k.kind AND o."group" = k."group" WHERE k.id = ?1"#;
+    let mut statement = view.prepare_cached(sql)?;
+    let kinds = statement.query_map([worst.kind], |row| row.get(0))?;
+    let kinds = kinds.collect::<rusqlite::Result<HashSet<i64>>>()?;
+    let of_kind = || forest.members.iter().filter(|member| kinds.contains(&member.kind));
+    Ok(Some(Cause {
+        resource: worst.id,
+        alike: of_kind().filter(|member| member.health == worst.health).count() as u64,
+        of: of_kind().count() as u64,
+        roots: roots.len() as u64,
+    }))
 }
 
 /// What counts and has the environment's health, those first below which something needs attention most; none where

@@ -5,22 +5,24 @@ use std::collections::HashMap;
 
 use crate::overview::interner::Interner;
 use crate::overview::keys::{Facts, Grouping};
+use crate::overview::shortlist::Shortlist;
 use strandline_model::{EnvironmentId, Health, HealthCounts, Timestamp, attention};
 use strandline_protocol::{Overview, OverviewCounts, OverviewEnvironment, OverviewGroup};
 
-/// What a caller is told of one environment.
-pub(super) enum Shown<'r> {
-    /// Nothing.
-    Denied,
-    /// Its health and resources.
-    Told {
-        health: Option<Health>,
-        since: Timestamp,
-        resources: HealthCounts,
-        id: &'r str,
-        project: &'r str,
-        name: &'r str,
-    },
+/// One environment as a caller sees it.
+pub(super) struct Row<'r> {
+    /// The view's number of it.
+    pub(super) number: i64,
+    pub(super) id: &'r str,
+    pub(super) project: &'r str,
+    pub(super) name: &'r str,
+    /// Whether the caller may see what it holds; if not, it has no health here and no resources.
+    pub(super) readable: bool,
+    pub(super) health: Option<Health>,
+    pub(super) since: Timestamp,
+    pub(super) resources: HealthCounts,
+    /// The view's number of the newest deployment to it, where the order asks for it.
+    pub(super) deployment: Option<i64>,
 }
 
 /// Groups as they grow.
@@ -31,6 +33,25 @@ pub(super) struct Fold {
     texts: Interner,
     /// The keys of one environment, kept to be filled again.
     keys: Vec<Vec<u32>>,
+    /// Those to be shown one by one, where any are.
+    shortlist: Option<Shortlist>,
+    /// All whose health is known, by the view's numbers, where that is asked for.
+    readable: Option<Vec<i64>>,
+}
+
+/// What a fold amounts to.
+pub(super) struct Folded {
+    pub(super) overview: Overview,
+    pub(super) chosen: Vec<Chosen>,
+    /// The place in the order at which the next page begins.
+    pub(super) next: Option<Vec<String>>,
+    pub(super) readable: Vec<i64>,
+}
+
+/// An environment to be shown by itself.
+pub(super) struct Chosen {
+    pub(super) number: i64,
+    pub(super) keys: Vec<Vec<String>>,
 }
 
 #[derive(Default)]
@@ -41,35 +62,44 @@ struct Group {
 }
 
 impl Fold {
-    pub(super) fn new(grouping: Grouping) -> Self {
+    pub(super) fn new(grouping: Grouping, shortlist: Option<Shortlist>, with_numbers: bool) -> Self {
         Fold {
             grouping,
             totals: OverviewCounts::default(),
             groups: HashMap::new(),
             texts: Interner::default(),
             keys: Vec::new(),
+            shortlist,
+            readable: with_numbers.then(Vec::new),
         }
     }
 
     /// Takes in one environment.
-    pub(super) fn take(&mut self, facts: &Facts<'_>, shown: &Shown<'_>) -> serde_json::Result<()> {
-        shown.count(&mut self.totals);
+    pub(super) fn take(&mut self, facts: &Facts<'_>, row: &Row<'_>) -> serde_json::Result<()> {
+        row.count(&mut self.totals);
         self.keys.clear();
         self.grouping.keys(facts, &mut self.texts, &mut self.keys)?;
         for key in &self.keys {
             // Nearly always the group is there, and its key need not be copied.
             match self.groups.get_mut(key) {
-                Some(group) => group.take(shown),
-                None => self.groups.entry(key.clone()).or_default().take(shown),
+                Some(group) => group.take(row),
+                None => self.groups.entry(key.clone()).or_default().take(row),
             }
+        }
+        if let Some(shortlist) = &mut self.shortlist {
+            shortlist.take(row, &self.keys);
+        }
+        if let Some(readable) = self.readable.as_mut().filter(|_| row.readable) {
+            readable.push(row.number);
         }
         Ok(())
     }
 
     /// What it amounts to, with at most `limit` groups.
-    pub(super) fn finish(self, limit: usize) -> Overview {
+    pub(super) fn finish(self, limit: usize) -> Folded {
+        let texts = |keys: &[u32]| keys.iter().map(|number| self.texts.text(*number)).collect();
         let told = |(keys, group): (Vec<u32>, Group)| OverviewGroup {
-            keys: keys.into_iter().map(|number| self.texts.text(number)).collect(),
+            keys: texts(&keys),
             counts: group.counts,
             attention: group.attention,
         };
@@ -80,29 +110,37 @@ impl Fold {
         });
         let left_out = groups.len().saturating_sub(limit);
         groups.truncate(limit);
-        Overview {
+        let overview = Overview {
             group_by: self.grouping.by,
             groups,
             groups_left_out: u64::try_from(left_out).unwrap_or(u64::MAX),
             totals: self.totals,
+            trend: None,
+            environments: None,
             warnings: Vec::new(),
-        }
+        };
+        let (chosen, next) = self.shortlist.map(Shortlist::finish).unwrap_or_default();
+        let chosen = chosen
+            .into_iter()
+            .map(|(number, keys)| Chosen { number, keys: keys.iter().map(|key| texts(key)).collect() });
+        let (chosen, readable) = (chosen.collect(), self.readable.unwrap_or_default());
+        Folded { overview, chosen, next, readable }
     }
 }
 
-impl Shown<'_> {
+impl Row<'_> {
     fn count(&self, counts: &mut OverviewCounts) {
-        match self {
-            Shown::Denied => counts.deny(),
-            Shown::Told { health, resources, .. } => counts.count(*health, *resources),
+        match self.readable {
+            true => counts.count(self.health, self.resources),
+            false => counts.deny(),
         }
     }
 }
 
 impl Group {
-    fn take(&mut self, shown: &Shown<'_>) {
-        shown.count(&mut self.counts);
-        let Shown::Told { health: Some(health), since, id, project, name, .. } = *shown else { return };
+    fn take(&mut self, row: &Row<'_>) {
+        row.count(&mut self.counts);
+        let Row { health: Some(health), since, id, project, name, .. } = *row else { return };
         if !health.needs_attention() {
             return;
         }

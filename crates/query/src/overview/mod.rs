@@ -2,27 +2,37 @@
 //!
 //! One statement for now and the past: an index holds what most overviews ask of an environment, and
 //! `stretch_health` the health of all of them in few pages. A scope begins with the environments that it sees. What is
-//! left is folded in one pass.
+//! left is folded in one pass, which also picks those that are shown one by one; what else is shown of these is asked for
+//! each.
 
 mod fold;
 mod interner;
 mod keys;
+mod shortlist;
+mod summary;
+mod trend;
+
+pub use self::shortlist::OverviewOrder;
 
 use rusqlite::{Connection, Row, named_params};
 
 use crate::concerns::Concerns;
 use crate::environments::shown;
 use crate::error::Result;
+use crate::filters::PageRequest;
 use crate::moment::Moment;
-use crate::overview::fold::{Fold, Shown};
+use crate::overview::fold::{Fold, Folded};
 use crate::overview::keys::{Facts, Grouping};
+use crate::overview::shortlist::Shortlist;
+use crate::page::Start;
 use crate::question::{Context, Question};
 use crate::row_filter::{FilteredRow, RowFilter};
 use crate::scope::{ResolvedScope, one_of, reads, sees};
 use crate::words::Words;
 use serde::Serialize;
-use strandline_model::{EnvironmentFilter, GroupBy, Stored, Tier, Timestamp};
-use strandline_protocol::{Answer, Overview};
+use strandline_log::LogReader;
+use strandline_model::{At, EnvironmentFilter, GroupBy, HealthCounts, Stored, Tier, Timestamp};
+use strandline_protocol::{Answer, Overview, OverviewPage};
 use strandline_sqlite::column;
 use strandline_sqlite::column::VIEW;
 use strandline_syntax::diagnostics::of_json;
@@ -37,15 +47,42 @@ pub struct GetOverview {
     pub group_by: Vec<GroupBy>,
     /// The most groups in the answer; [`Overview::LIMIT`] where nothing is given.
     pub limit: Option<usize>,
+    /// Whether their health over time is asked for.
+    pub trend: Option<TrendFilter>,
+    /// Whether environments are asked for one by one.
+    pub environments: Option<OverviewRows>,
+}
+
+/// Over which span health is counted, and in how many equal parts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct TrendFilter {
+    /// Where the span begins; a day before its end where nothing is said.
+    pub since: Option<At>,
+    /// Its parts.
+    pub buckets: usize,
+}
+
+/// Which environments are shown one by one.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct OverviewRows {
+    /// In which order.
+    pub order: OverviewOrder,
+    /// Which page; at most [`Overview::ENVIRONMENTS`] on one.
+    #[serde(skip)]
+    pub page: PageRequest,
 }
 
 impl Question for GetOverview {
     const NAME: &'static str = "overview";
     type Answer = Answer<Overview>;
 
+    fn page(&self) -> Option<&PageRequest> {
+        self.environments.as_ref().map(|rows| &rows.page)
+    }
+
     fn answer(&self, context: Context<'_>) -> Result<Self::Answer> {
-        let Context { view, moment, scope, .. } = context;
-        get(view, &moment, scope, self)
+        let Context { view, log, moment, scope, start } = context;
+        get(view, log, &moment, scope, &start, self)
     }
 }
 
@@ -67,7 +104,7 @@ macro_rules! select {
             shown!("grace_state", "state"),
             ", ",
             shown!("grace_since", "since"),
-            ", h.healthy, h.suspended, h.progressing, h.missing, h.degraded, h.unknown, h.no_health
+            ", h.healthy, h.suspended, h.progressing, h.missing, h.degraded, h.unknown, h.no_health, e.id
             FROM ",
             $from,
             " CROSS JOIN stretch_health h
@@ -97,13 +134,45 @@ const OF_SCOPE: &str = select!(
         (SELECT max(from_offset) FROM environment WHERE id = a.environment_id AND from_offset <= :at)"
 );
 
+/// The number of the newest deployment to an environment.
+const NEWEST_DEPLOYMENT: &str = "SELECT max(id) FROM deployment INDEXED BY deployment_by_environment
+    WHERE environment_id = ?1 AND from_offset <= ?2";
+
 /// The overview of a selection.
-pub(super) fn get(
+fn get(
+    view: &Connection,
+    log: &mut LogReader,
+    moment: &Moment,
+    scope: &ResolvedScope,
+    start: &Start,
+    question: &GetOverview,
+) -> Result<Answer<Overview>> {
+    let Folded { overview: mut value, chosen, next, readable } =
+        folded(view, moment, scope, start, question)?;
+    if value.totals.total == 0 {
+        value.warnings = Words::of_environments(&question.filter).unknown(view, moment, scope)?;
+    }
+    let span = crate::series::span(log, moment, question.trend.and_then(|trend| trend.since))?;
+    if let Some(TrendFilter { buckets, .. }) = question.trend {
+        value.trend = Some(trend::trend(view, log, moment, scope, &readable, (span, buckets))?);
+    }
+    if question.environments.is_some() {
+        let items = summary::summaries(view, log, moment, scope, span, chosen)?;
+        let next = next.map(|place| start.token(moment.offset, &place));
+        value.environments = Some(OverviewPage { items, next });
+    }
+    let metadata = moment.snapshot(view, scope, &Concerns::Everything)?;
+    Ok(Answer { value, metadata })
+}
+
+/// All environments of the selection in one pass.
+fn folded(
     view: &Connection,
     moment: &Moment,
     scope: &ResolvedScope,
+    start: &Start,
     question: &GetOverview,
-) -> Result<Answer<Overview>> {
+) -> Result<Folded> {
     let filter = &question.filter;
     let by = if question.group_by.is_empty() { &[GroupBy::Region][..] } else { &question.group_by };
     let (sieve, grouping) = (RowFilter::new(filter), Grouping::new(by, filter));
@@ -126,20 +195,31 @@ pub(super) fn get(
         ":states": one_of(&filter.states, |state| state.as_str()),
         ":healths": one_of(&filter.healths, |health| health.number()),
     })?;
-    let mut fold = Fold::new(grouping);
+    let order = question.environments.as_ref().map(|rows| rows.order);
+    let shortlist =
+        order.map(|order| Shortlist::new(order, &start.after, start.limit().min(Overview::ENVIRONMENTS)));
+    let mut deployments = match order {
+        Some(OverviewOrder::Deployed) => Some(view.prepare_cached(NEWEST_DEPLOYMENT)?),
+        _ => None,
+    };
+    let mut deployed = |environment: i64| match &mut deployments {
+        Some(statement) => statement.query_row([environment, moment.offset.as_i64()], |row| row.get(0)),
+        None => Ok(None),
+    };
+    let mut fold = Fold::new(grouping, shortlist, question.trend.is_some());
     while let Some(row) = rows.next()? {
-        take(&mut fold, &sieve, row)?;
+        take(&mut fold, &sieve, row, &mut deployed)?;
     }
-    let mut value = fold.finish(question.limit.unwrap_or(Overview::LIMIT));
-    if value.totals.total == 0 {
-        value.warnings = Words::of_environments(filter).unknown(view, moment, scope)?;
-    }
-    let metadata = moment.snapshot(view, scope, &Concerns::Everything)?;
-    Ok(Answer { value, metadata })
+    Ok(fold.finish(question.limit.unwrap_or(Overview::LIMIT)))
 }
 
 /// Takes in one row, if the rest of the filter lets it through.
-fn take(fold: &mut Fold, sieve: &RowFilter<'_>, row: &Row<'_>) -> Result<()> {
+fn take(
+    fold: &mut Fold,
+    sieve: &RowFilter<'_>,
+    row: &Row<'_>,
+    deployed: &mut impl FnMut(i64) -> rusqlite::Result<Option<i64>>,
+) -> Result<()> {
     let text = |column: usize| Ok::<_, rusqlite::Error>(row.get_ref(column)?.as_str()?);
     let (project, name, labels, targets) = (text(3)?, text(4)?, text(6)?, text(7)?);
     let unreadable = |error: serde_json::Error| column::unreadable(6, of_json(&error));
@@ -148,18 +228,13 @@ fn take(fold: &mut Fold, sieve: &RowFilter<'_>, row: &Row<'_>) -> Result<()> {
     }
     let health = VIEW.get_at(row, 9, "stretch_health.state")?;
     let facts = Facts { tier: text(0)?, region: text(1)?, state: text(2)?, project, labels, targets, health };
-    let shown = if row.get(8)? {
-        let since = Timestamp::from_micros(row.get(10)?);
-        Shown::Told {
-            health,
-            since,
-            resources: read_counts_at(row, 11, &SEGMENT_COUNTS)?,
-            id: text(5)?,
-            project,
-            name,
-        }
-    } else {
-        Shown::Denied
+    let (readable, number) = (row.get(8)?, row.get(18)?);
+    let (since, resources) = match readable {
+        true => (row.get(10)?, read_counts_at(row, 11, &SEGMENT_COUNTS)?),
+        false => (0, HealthCounts::default()),
     };
-    Ok(fold.take(&facts, &shown).map_err(unreadable)?)
+    let since = Timestamp::from_micros(since);
+    let (id, deployment) = (text(5)?, deployed(number)?);
+    let row = fold::Row { number, id, project, name, readable, health, since, resources, deployment };
+    Ok(fold.take(&facts, &row).map_err(unreadable)?)
 }

@@ -22,6 +22,7 @@ mod moments;
 mod onset;
 mod oracle;
 mod overview;
+mod overview_rows;
 mod pages;
 mod scope;
 mod search;

@@ -19,7 +19,7 @@ const GROUPINGS: [&str; 10] =
     ["tier", "region", "project", "group", "cluster", "agent", "health", "state", "label:team", "label:pci"];
 
 /// How an environment is declared at random; small numbers choose from few values so that they meet often.
-type Declared = (usize, usize, usize, usize, Vec<(usize, bool)>);
+pub(super) type Declared = (usize, usize, usize, usize, Vec<(usize, bool)>);
 
 fn spec((project, name, team, state, targets): Declared) -> EnvironmentSpec {
     let target = |(cluster, by_agent): (usize, bool)| TargetSpec {
@@ -42,7 +42,7 @@ fn spec((project, name, team, state, targets): Declared) -> EnvironmentSpec {
 }
 
 /// A catalog of these environments, with two clusters and an agent in each.
-fn catalog(declared: Vec<Declared>) -> Event {
+pub(super) fn catalog(declared: Vec<Declared>) -> Event {
     let clusters = ["east", "west"];
     let cluster = |name: &str| CatalogFact::Cluster(ClusterSpec { name: name.into(), region: "eu".into() });
     let agent = |(n, cluster): (usize, &str)| {
@@ -62,7 +62,7 @@ fn catalog(declared: Vec<Declared>) -> Event {
     Event::Catalog(facts)
 }
 
-fn history() -> impl Strategy<Value = Vec<Event>> {
+pub(super) fn history() -> impl Strategy<Value = Vec<Event>> {
     let targets = prop::collection::vec((0..4_usize, any::<bool>()), 0..3);
     let one = (0..4_usize, 0..4_usize, 0..3_usize, 0..3_usize, targets);
     let declare = prop::collection::vec(one, 1..8).prop_map(catalog);
@@ -83,7 +83,7 @@ fn history() -> impl Strategy<Value = Vec<Event>> {
 }
 
 /// One question at random.
-fn question() -> impl Strategy<Value = GetOverview> {
+pub(super) fn question() -> impl Strategy<Value = GetOverview> {
     let some = |most: usize| prop::collection::vec(0..most, 0..2);
     let filter =
         (some(5), some(3), some(4), some(4), some(2), some(2), some(3), some(4), some(6), 0..5_usize);
@@ -109,12 +109,12 @@ fn question() -> impl Strategy<Value = GetOverview> {
             labels: SELECTORS[labels].parse().unwrap(),
         };
         let group_by = group_by.into_iter().map(|text| text.parse().unwrap()).collect();
-        GetOverview { filter, group_by, limit }
+        GetOverview { filter, group_by, limit, ..GetOverview::default() }
     })
 }
 
 /// Whether an environment passes a filter, told from what the list says of it.
-fn passes(filter: &EnvironmentFilter, one: &Environment) -> bool {
+pub(super) fn passes(filter: &EnvironmentFilter, one: &Environment) -> bool {
     fn any<T>(wanted: &[T], holds: impl Fn(&T) -> bool) -> bool {
         wanted.is_empty() || wanted.iter().any(holds)
     }
@@ -133,7 +133,7 @@ fn passes(filter: &EnvironmentFilter, one: &Environment) -> bool {
 }
 
 /// In which groups an environment stands, told from what the list says of it.
-fn keys(request: &GetOverview, by: &[GroupBy], one: &Environment) -> BTreeSet<Vec<String>> {
+pub(super) fn keys(request: &GetOverview, by: &[GroupBy], one: &Environment) -> BTreeSet<Vec<String>> {
     let group = || {
         let parts: Vec<_> = one.project.to_lowercase().split('/').map(str::to_owned).collect();
         let asked = request.filter.groups.iter().map(|group| group.folded());
@@ -199,7 +199,15 @@ fn naive(request: &GetOverview, all: &[Environment]) -> Overview {
     let limit = request.limit.unwrap_or(Overview::LIMIT);
     let groups_left_out = groups.len().saturating_sub(limit) as u64;
     groups.truncate(limit);
-    Overview { group_by: by, groups, groups_left_out, totals: counts(chosen), warnings: Vec::new() }
+    Overview {
+        group_by: by,
+        groups,
+        groups_left_out,
+        totals: counts(chosen),
+        trend: None,
+        environments: None,
+        warnings: Vec::new(),
+    }
 }
 
 /// Holds an overview and the list of the same filter against the list of all.

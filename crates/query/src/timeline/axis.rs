@@ -14,14 +14,7 @@ pub(super) struct Axis {
 impl Axis {
     /// Parts a span; into fewer than asked for where it is shorter than so many microseconds.
     pub(super) fn new(span: Span, buckets: usize) -> Self {
-        let (since, until) = (span.since.as_micros(), span.until.as_micros());
-        let length = i128::from(until) - i128::from(since);
-        let parts = i128::try_from(buckets).unwrap_or(1).min(length).max(1);
-        let edge = |part: i128| {
-            let micros = i128::from(since) + (part * length).div_ceil_of(parts);
-            Timestamp::from_micros(i64::try_from(micros).unwrap_or(until))
-        };
-        let edges: Vec<_> = (0..=parts).map(edge).collect();
+        let edges = edges(span, buckets);
         let tallies = vec![Tally::default(); edges.len() - 1];
         Axis { edges, tallies }
     }
@@ -109,6 +102,19 @@ impl Axis {
         }
         healths
     }
+}
+
+/// Where each of so many equal parts of a span begins, and where the last ends; fewer parts where the span is shorter than
+/// so many microseconds.
+pub(crate) fn edges(span: Span, parts: usize) -> Vec<Timestamp> {
+    let (since, until) = (span.since.as_micros(), span.until.as_micros());
+    let length = i128::from(until) - i128::from(since);
+    let parts = i128::try_from(parts).unwrap_or(1).min(length).max(1);
+    let edge = |part: i128| {
+        let micros = i128::from(since) + (part * length).div_ceil_of(parts);
+        Timestamp::from_micros(i64::try_from(micros).unwrap_or(until))
+    };
+    (0..=parts).map(edge).collect()
 }
 
 trait DivCeil {

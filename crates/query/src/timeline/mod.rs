@@ -12,6 +12,7 @@ mod gaps;
 mod place;
 mod resources;
 
+pub(super) use axis::edges;
 pub(super) use entries::{happened as entry, states};
 pub use filter::{Order, TimelineFilter};
 pub(super) use place::{Place, What};
