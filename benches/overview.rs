@@ -21,7 +21,8 @@ use strandline_model::{
     Source, TargetSpec, Tier, Timestamp, Uid, WatchKey,
 };
 use strandline_object::digest::Digest;
-use strandline_query::{GetOverview, Queries, Scope};
+use strandline_protocol::Trend;
+use strandline_query::{GetOverview, OverviewRows, PageRequest, Queries, Scope, TrendFilter};
 use strandline_sqlite::Watermark;
 use strandline_view::ruleset::RuleSet;
 use strandline_view::{Projector, ViewStatus};
@@ -190,7 +191,15 @@ fn questions() -> Vec<(&'static str, Scope, GetOverview)> {
     let ask = |filter: &EnvironmentFilter, by: &[GroupBy]| GetOverview {
         filter: filter.clone(),
         group_by: by.to_vec(),
-        limit: None,
+        ..GetOverview::default()
+    };
+    let day = |question: GetOverview| GetOverview {
+        trend: Some(TrendFilter { since: None, buckets: Trend::BUCKETS_DEFAULT }),
+        ..question
+    };
+    let listed = |question: GetOverview| {
+        let page = PageRequest { limit: 60, after: None };
+        GetOverview { environments: Some(OverviewRows { page, ..OverviewRows::default() }), ..question }
     };
     let (everyone, member) = (Scope::everything, Scope::members(Membership::new([""; 0], ["group-07"])));
     vec![
@@ -201,6 +210,8 @@ fn questions() -> Vec<(&'static str, Scope, GetOverview)> {
         ("production by cluster", everyone(), ask(&production, &[GroupBy::Cluster])),
         ("one group, by region and tier", everyone(), ask(&group, &[GroupBy::Region, GroupBy::Tier])),
         ("all tiers by region", everyone(), ask(&all, &[GroupBy::Region])),
+        ("the same with 60 environments", everyone(), listed(ask(&all, &[GroupBy::Region]))),
+        ("the same with the trend of a day", everyone(), day(ask(&all, &[GroupBy::Region]))),
     ]
 }
 

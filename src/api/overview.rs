@@ -2,14 +2,14 @@
 
 use crate::app::{AppState, selection};
 use crate::http::auth;
-use crate::http::params::LIMIT;
+use crate::http::params::{AT, LIMIT};
 use crate::http::problem::Problem;
 use crate::http::request::Request;
 use crate::http::respond::{self, Response};
 use strandline_protocol::{Overview, SavedViews};
 use strandline_query::GetOverview;
 
-/// Environments counted in groups.
+/// Environments counted in groups, over time, and one by one.
 pub(super) async fn overview(state: AppState, request: Request) -> Result<Response, Problem> {
     let view = selection::view(&state, &request)?.cloned().unwrap_or_default();
     let mut read = request.query.reader();
@@ -18,11 +18,14 @@ pub(super) async fn overview(state: AppState, request: Request) -> Result<Respon
         filter: selection::filter(&mut read, &view.filter).in_use_by_default(),
         group_by: selection::group_by(&mut read, &view.group_by),
         limit: read.number(LIMIT, 1, Overview::LIMIT),
+        trend: selection::trend(&mut read),
+        environments: selection::rows(&mut read),
     };
     read.finish()?;
     let scope = auth::scope(&request)?;
     let found = state.queries.ask(&scope, at, wanted).await?;
-    respond::json(&request, &found)
+    let next = found.value.environments.as_ref().and_then(|page| page.next.as_deref());
+    Ok(respond::with_next(respond::json(&request, &found)?, &request, &[AT], next))
 }
 
 /// The overviews that the configuration gives names.

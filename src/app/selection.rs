@@ -2,12 +2,14 @@
 
 use super::state::AppState;
 use crate::http::params::{
-    AGENT, CLUSTERS, GROUP, GROUP_BY, HEALTH, LABELS, NAME, PROJECT, Parameter, ParameterReader, REGION,
-    STATE, TIER, VIEW,
+    AGENT, BUCKETS, CLUSTERS, CONTINUE, ENVIRONMENTS, GROUP, GROUP_BY, HEALTH, LABELS, NAME, ORDER, PROJECT,
+    Parameter, ParameterReader, REGION, STATE, TIER, VIEW,
 };
 use crate::http::problem::{Problem, ProblemCode};
 use crate::http::request::Request;
 use strandline_model::{EnvironmentFilter, GroupBy, SavedView};
+use strandline_protocol::{Overview, Trend};
+use strandline_query::{OverviewRows, PageRequest, TrendFilter};
 use strandline_syntax::Glob;
 
 /// The view that a request names; none where it names none.
@@ -48,6 +50,22 @@ pub fn group_by(read: &mut ParameterReader<'_>, base: &[GroupBy]) -> Vec<GroupBy
         read.refuse(GROUP_BY, conflict);
     }
     given
+}
+
+/// Over which span health is counted, where that is asked for.
+pub fn trend(read: &mut ParameterReader<'_>) -> Option<TrendFilter> {
+    let (since, buckets) = (read.since(), read.number(BUCKETS, 1, Trend::BUCKETS));
+    let buckets_or_default = buckets.unwrap_or(Trend::BUCKETS_DEFAULT);
+    (since.is_some() || buckets.is_some()).then_some(TrendFilter { since, buckets: buckets_or_default })
+}
+
+/// Which environments are shown one by one, where any are asked for.
+pub fn rows(read: &mut ParameterReader<'_>) -> Option<OverviewRows> {
+    let limit = read.number(ENVIRONMENTS, 1, Overview::ENVIRONMENTS);
+    let (order, after) = (read.word(ORDER), read.text(CONTINUE));
+    let asked = limit.is_some() || order.is_some() || after.is_some();
+    let limit = limit.unwrap_or(Overview::ENVIRONMENTS);
+    asked.then(|| OverviewRows { order: order.unwrap_or_default(), page: PageRequest { limit, after } })
 }
 
 /// Patterns of one parameter.

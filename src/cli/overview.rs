@@ -8,9 +8,9 @@ use super::line;
 use super::output::{Paint, write};
 use super::query::{Add, Parameters};
 use super::table::{Cell, Table};
-use crate::format::{grouped, several, visible};
-use strandline_model::{At, GroupBy};
-use strandline_protocol::{Answer, Overview, OverviewGroup};
+use crate::format::{self, age, deployment_time, grouped, several, visible};
+use strandline_model::{At, GroupBy, Timestamp};
+use strandline_protocol::{Answer, EnvironmentSummary, Overview, OverviewGroup};
 
 /// Columns after those of the keys, and those of wide tables.
 const HEADERS: (&[&str], &[&str]) = (
@@ -18,13 +18,22 @@ const HEADERS: (&[&str], &[&str]) = (
     &["MISSING", "PROGRESSING", "SUSPENDED", "NONE", "DENIED", "RESOURCES", "ATTENTION"],
 );
 
+/// Columns of environments one by one.
+const ENVIRONMENT_HEADERS: [&str; 7] =
+    ["NAME", "HEALTH", "SINCE", "VERSION", "LAST-DEPLOYMENT", "CAUSE", "CLUSTERS"];
+
+/// Environments that wide tables list where nothing is said.
+const ENVIRONMENTS_WIDE: u64 = 20;
+
 /// Asks for an overview and prints it.
 pub(super) async fn overview(args: &OverviewArgs) -> Result<(), CliError> {
     let what = "reading the overview";
     let query = filtered(parameters(&args.server), &args.filter)
         .add("group_by", &args.group_by)
         .add("view", args.view.as_slice())
-        .add("limit", args.limit.as_slice());
+        .add("limit", args.limit.as_slice())
+        .add("environments", rows(args).as_slice())
+        .add("order", args.order.as_slice());
     let value = Client::of(&args.server.address)?.get(what, "/api/v1/overview", &query).await?;
     if documented(what, args.output.output, &value)? {
         return Ok(());
@@ -49,8 +58,35 @@ pub(super) async fn overview(args: &OverviewArgs) -> Result<(), CliError> {
     let paint = Paint::for_stdout(args.output.color);
     let wide = args.output.output == OutputFormat::Wide;
     write(&table(overview, wide).render(paint, !args.output.no_headers))?;
+    if let Some(page) = &overview.environments {
+        let rows = page.items.iter().map(|one| environment(one, now)).collect();
+        let table = Table { headers: ENVIRONMENT_HEADERS.to_vec(), rows };
+        write(&format!("\n{}", table.render(paint, !args.output.no_headers)))?;
+    }
     eprintln!("{}", summary(overview));
     Ok(())
+}
+
+/// How many environments are asked for one by one.
+fn rows(args: &OverviewArgs) -> Option<u64> {
+    args.environments.or((args.output.output == OutputFormat::Wide).then_some(ENVIRONMENTS_WIDE))
+}
+
+/// An environment in one line.
+fn environment(one: &EnvironmentSummary, now: Timestamp) -> Vec<Cell> {
+    let deployment = one.last_deployment.as_ref().map(|deployment| {
+        let (spec, at) = (&deployment.spec, deployment_time(deployment));
+        let who = if spec.user.is_empty() { "" } else { " by " };
+        format!("{} {} ago{who}{}", spec.status, age(at, now), spec.user)
+    });
+    let cause = one.cause.as_ref().map(|cause| {
+        let what = if cause.reason.is_empty() { format::word(cause.health) } else { &cause.reason };
+        format!("{what} in {} of {} {}", cause.alike, cause.of, cause.key.kind.kind)
+    });
+    let version = one.version.as_ref().map(|version| version.tags.join(","));
+    let texts = [version, deployment, cause, Some(one.clusters.join(","))];
+    let named = [Cell::text(one.id.as_str()), Cell::Health(one.health), Cell::text(age(one.since, now))];
+    named.into_iter().chain(texts.map(|text| Cell::text(text.unwrap_or_default()))).collect()
 }
 
 /// What a filter adds to a query.
@@ -154,6 +190,8 @@ mod tests {
             groups,
             groups_left_out: 1200,
             totals: counts,
+            trend: None,
+            environments: None,
             warnings: Vec::new(),
         };
         assert_eq!(

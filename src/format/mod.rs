@@ -7,6 +7,8 @@ mod links;
 mod over_time;
 mod place;
 mod say;
+#[cfg(test)]
+pub(crate) mod summaries;
 mod text;
 mod timeline;
 mod tree;
@@ -27,8 +29,8 @@ pub use tree::{Item, Step, Tree};
 #[cfg(test)]
 pub(crate) use timeline::fixtures;
 
-use strandline_model::{Health, Kind};
-use strandline_protocol::Gap;
+use strandline_model::{Health, Kind, Timestamp};
+use strandline_protocol::{Deployment, Gap};
 
 /// A sign for a health, told apart by shape and not only by colour; a dot for kinds that have none.
 pub const fn sign(health: Option<Health>) -> &'static str {
@@ -70,6 +72,11 @@ pub fn kind_name(kind: &Kind) -> String {
     }
 }
 
+/// When a deployment ended or, where that is not known, when its status was last reported.
+pub fn deployment_time(deployment: &Deployment) -> Timestamp {
+    deployment.spec.finished_at.unwrap_or(deployment.observed_at)
+}
+
 /// A number of things, such as `1 gap` or `2 gaps`.
 pub fn several(number: usize, one: &str) -> String {
     format!("{number} {one}{}", if number == 1 { "" } else { "s" })
@@ -91,8 +98,8 @@ pub fn count_of(number: usize, kind: &Kind) -> String {
 pub(crate) mod tests {
     use super::*;
     use strandline_model::{
-        CoverageState, EnvironmentId, HealthCounts, Offset, ResourceKey, Target, Tier, Timestamp, Uid,
-        WatchKey, more_urgent,
+        CoverageState, EnvironmentId, HealthCounts, Offset, ResourceKey, Target, Tier, Uid, WatchKey,
+        more_urgent,
     };
     use strandline_protocol::{
         Below, Coverage, Edge, Environment, EnvironmentAccess, EnvironmentHealth, FoldedEvent, Graph,

@@ -1,7 +1,7 @@
 //! The newest deployments to an environment, as its page shows them, and what a stopped one left behind.
 
 use super::shell::Time;
-use crate::format::visible;
+use crate::format::{deployment_time, visible};
 use strandline_model::{DeploymentSpec, DeploymentStatus, Timestamp};
 use strandline_protocol::{Deployment, LeftBehind};
 use strandline_query::PageRequest;
@@ -57,7 +57,7 @@ fn line(deployment: &Deployment, project: &str, now: Timestamp) -> Line {
         who: shown(&who(spec, project)),
         place: shown(&place.unwrap_or_default()),
         refused: shown(refused.unwrap_or_default()),
-        when: Time::new(spec.finished_at.unwrap_or(deployment.observed_at), now),
+        when: Time::new(deployment_time(deployment), now),
     }
 }
 

@@ -369,7 +369,15 @@ pub(super) fn by_region(environments: &[Environment]) -> Overview {
         }));
     }
     let groups = groups.into_values().collect();
-    Overview { group_by: vec![GroupBy::Region], groups, groups_left_out: 0, totals, warnings: Vec::new() }
+    Overview {
+        group_by: vec![GroupBy::Region],
+        groups,
+        groups_left_out: 0,
+        totals,
+        trend: None,
+        environments: None,
+        warnings: Vec::new(),
+    }
 }
 
 #[tokio::test]

@@ -6,6 +6,7 @@ use super::output::{ListArgs, OutputArgs, ServerArgs};
 use super::values::number;
 use strandline_model::{AgentId, EnvironmentId, EnvironmentState, GroupBy, GroupPath, Health, Tier};
 use strandline_protocol::Overview;
+use strandline_query::OverviewOrder;
 use strandline_syntax::{Glob, LabelSelector};
 
 /// Filters of environments: options are combined with AND, values of one option with OR.
@@ -74,6 +75,12 @@ pub struct OverviewArgs {
     /// Limit the number of groups; default: 500
     #[arg(long, value_parser = number(1..=Overview::LIMIT as u64))]
     pub limit: Option<u64>,
+    /// List so many environments below the groups, with cause, version and last deployment; default with -o wide: 20
+    #[arg(long, value_name = "N", value_parser = number(1..=Overview::ENVIRONMENTS as u64))]
+    pub environments: Option<u64>,
+    /// Order of the environments: attention, name, since, deployed; default: attention
+    #[arg(long, value_name = "ORDER")]
+    pub order: Option<OverviewOrder>,
     /// Where from.
     #[command(flatten)]
     pub server: ServerArgs,

@@ -59,7 +59,7 @@ impl Selection {
     /// The question for the groups, which speak of all healths so that another can be chosen.
     pub(super) fn overview(&self) -> GetOverview {
         let filter = EnvironmentFilter { healths: Vec::new(), ..self.filter.clone() };
-        GetOverview { filter, group_by: self.group_by.clone(), limit: None }
+        GetOverview { filter, group_by: self.group_by.clone(), ..GetOverview::default() }
     }
 
     /// The question for the regions that there are to choose from.

@@ -66,8 +66,13 @@ fn steps(world: &World) -> Vec<(&'static str, u64)> {
     let resources = || queries.ask(scope, At::Now, ListEnvironmentResources::new(id, every, page));
     ask("resources", &|| block_on(resources()).unwrap().items.len(), 1);
     let all_of_them = &GetOverview::default();
-    let overview = || queries.ask(scope, At::Now, all_of_them.clone());
-    ask("overview", &|| block_on(overview()).unwrap().value.totals.total as usize, all);
+    let trend = &GetOverview { trend: Some(TrendFilter { since: None, buckets: 5 }), ..all_of_them.clone() };
+    let rows = OverviewRows { page: two.clone(), ..OverviewRows::default() };
+    let listed = &GetOverview { environments: Some(rows), ..all_of_them.clone() };
+    for (name, question) in [("overview", all_of_them), ("trend", trend), ("overview, listed", listed)] {
+        let overview = || queries.ask(scope, At::Now, question.clone());
+        ask(name, &|| block_on(overview()).unwrap().value.totals.total as usize, all);
+    }
     ask(
         "clusters",
         &|| block_on(queries.ask(scope, At::Now, ListClusters::new(page))).unwrap().items.len(),

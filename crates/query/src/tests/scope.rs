@@ -81,6 +81,11 @@ impl Two {
         let (environments, resources) = (EnvironmentFilter::default(), ResourceFilter::default());
         self.question_agrees(step, reach, at, ListEnvironments::new(&environments, page)).await;
         self.question_agrees(step, reach, at, ListClusters::new(page)).await;
+        let rows = OverviewRows { page: page.clone(), ..OverviewRows::default() };
+        let trend = TrendFilter { since: None, buckets: 5 };
+        let overview =
+            GetOverview { trend: Some(trend), environments: Some(rows), ..GetOverview::default() };
+        self.question_agrees(step, reach, at, overview).await;
         for id in ids(&self.events) {
             let question = ListEnvironmentResources::new(&id, &resources, page);
             self.question_agrees(step, reach, at, question).await;

@@ -1,6 +1,8 @@
 //! Environments, overviews and views as the document has them.
 
 use super::*;
+use crate::format::summaries::{bare_summary, degraded};
+use strandline_protocol::{OverviewPage, Trend, TrendBucket};
 
 #[test]
 fn environments_have_the_documented_shape() {
@@ -35,9 +37,28 @@ fn overviews_and_views_have_the_documented_shape() {
         groups,
         groups_left_out: 3,
         totals: counts,
+        trend: None,
+        environments: None,
         warnings: Vec::new(),
     };
-    holds("OverviewAnswer", &Answer { value: overview, metadata: full_snapshot() });
+    holds("OverviewAnswer", &Answer { value: overview.clone(), metadata: full_snapshot() });
+    let bucket = TrendBucket {
+        from: NOON,
+        until: NOON,
+        environments: counts.environments,
+        most: counts.environments,
+        covered: true,
+    };
+    let trend = Trend {
+        since: NOON,
+        until: NOON,
+        counted_since: NOON,
+        buckets: vec![bucket],
+        gaps: full_snapshot().coverage.gaps,
+    };
+    let page = OverviewPage { items: vec![degraded(), bare_summary(environment("shop/db", "", None))], next: Some("1.5b5d.00".into()) };
+    let overview = Overview { trend: Some(trend), environments: Some(page), ..overview };
+    holds("OverviewAnswer", &Answer { value: overview, metadata: snapshot() });
     let filter = EnvironmentFilter {
         search: String::new(),
         tiers: vec![Tier::Production],
