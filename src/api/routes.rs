@@ -8,9 +8,10 @@ use super::{
 use crate::app::AppState;
 use crate::http::params::{
     AGENT, AT, BELOW, BODIES, BUCKETS, CHILDREN, CLUSTER, CLUSTERS, COLLAPSE, CONTINUE, DEPTH, ENVIRONMENT,
-    ENVIRONMENTS,     FIELD, FORMAT, FROM, GONE, GROUP, GROUP_BY, HEALTH, HEALTH_ONE, IGNORE, IMAGE, INCLUDE, KIND, LABELS,
-    LANE, LIMIT, MAP, NAME, NAMESPACE, ORDER, OWNER, PROJECT, PROJECT_ONE, PROTECTED, REASON, REF, REGION,
-    SINCE, STATE, STATUS, TAG, TIER, TIMEOUT, TO, TYPE, TZ, UNDER, VAR, VERBOSE, VIEW, WINDOW, WITH,
+    ENVIRONMENTS, FIELD, FORMAT, FROM, GONE, GROUP, GROUP_BY, HEALTH, HEALTH_ONE, IGNORE, IMAGE, INCLUDE,
+    KIND, LABELS, LANE, LIMIT, MAP, NAME, NAMESPACE, ORDER, OWNER, PROJECT, PROJECT_ONE, PROTECTED, REASON,
+    REF, REGION, SINCE, STATE, STATUS, TAG, TIER, TIMEOUT, TO, TYPE, TZ, UNDER, VAR, VERBOSE, VIEW, WINDOW,
+    WITH,
 };
 use crate::http::respond;
 use crate::http::router::{Route, Router, mount, nothing_here};
@@ -27,8 +28,26 @@ pub const ROUTES: &[Route<AppState>] = &[
     ),
     Route::at("/api/v1/overview").cached().get(
         &[
-            TIER, REGION, PROJECT, GROUP, CLUSTERS, AGENT, STATE, NAME, HEALTH, LABELS, GROUP_BY, VIEW, SINCE,
-            BUCKETS, ENVIRONMENTS, ORDER, AT, TZ, LIMIT, CONTINUE,
+            TIER,
+            REGION,
+            PROJECT,
+            GROUP,
+            CLUSTERS,
+            AGENT,
+            STATE,
+            NAME,
+            HEALTH,
+            LABELS,
+            GROUP_BY,
+            VIEW,
+            SINCE,
+            BUCKETS,
+            ENVIRONMENTS,
+            ORDER,
+            AT,
+            TZ,
+            LIMIT,
+            CONTINUE,
         ],
         |state, request| Box::pin(overview::overview(state, request)),
     ),

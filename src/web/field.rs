@@ -18,6 +18,8 @@ pub(super) struct Field {
     pub(super) example: &'static str,
     /// What may be given, for those who cannot see the example; empty where that is plain.
     pub(super) help: &'static str,
+    /// The list of values that it suggests; empty for none.
+    pub(super) list: &'static str,
     /// Whether it takes what room there is.
     pub(super) wide: bool,
     /// What is wrong with the value.
@@ -39,6 +41,7 @@ impl Field {
             value: request.query.typed(parameter).unwrap_or_default().to_owned(),
             example,
             help: "",
+            list: "",
             wide: false,
             wrong: refused.map(|refused| Prose::new(&refused.detail)),
         }

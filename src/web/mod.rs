@@ -39,14 +39,15 @@ use crate::http::auth::CALLBACK;
 use crate::http::context::Context;
 use crate::http::params::{
     AGENT, AT, CHILDREN, CLUSTER, CLUSTERS, COLLAPSE, CONTINUE, ENVIRONMENT, FROM, GROUP, GROUP_BY, HEALTH,
-    IGNORE, IMAGE, INCLUDE, LABELS, MAP, NAME, PROJECT, Query, REGION, STATE, TIER, TO, TZ, UNDER, VIEW,
-    WITH,
+    IGNORE, IMAGE, INCLUDE, LABELS, MAP, NAME, ORDER, PROJECT, Query, REGION, STATE, TIER, TO, TZ, UNDER,
+    VIEW, WITH,
 };
 use crate::http::problem::Problem;
 use crate::http::respond::{self, Response};
 use crate::http::router::{Route, Router, mount, nothing_here};
 use address::answer;
 use assets::VERSION;
+use overview::WALL;
 use prose::Prose;
 use rail::SPAN;
 use render::{HTML, POLICY, sentence};
@@ -55,7 +56,10 @@ use shell::Shell;
 /// Every page.
 pub const ROUTES: &[Route<AppState>] = &[
     Route::at("/").get(
-        &[AT, TZ, TIER, REGION, PROJECT, GROUP, CLUSTERS, AGENT, STATE, NAME, HEALTH, LABELS, GROUP_BY, VIEW],
+        &[
+            AT, TZ, TIER, REGION, PROJECT, GROUP, CLUSTERS, AGENT, STATE, NAME, HEALTH, LABELS, GROUP_BY,
+            VIEW, ORDER, CONTINUE, WALL,
+        ],
         |state, request| Box::pin(answer(state, request, overview::page)),
     ),
     Route::at("/coverage").get(&[AT, TZ], |state, request| Box::pin(answer(state, request, coverage::page))),

@@ -1,78 +1,83 @@
-//! `/`: environments in groups, those that need attention first, and then one by one.
+//! `/`: production of a whole organization at a glance. How many environments have each health, over a day; a card for each
+//! that needs attention; and all of them in groups, those in which nothing is wrong folded.
 
-mod groups;
+mod cards;
+mod map;
+mod rows;
+mod sections;
 mod selection;
-
-use std::collections::BTreeSet;
+mod tiles;
 
 use askama::Template;
 use http::StatusCode;
 
-use self::groups::{Glance, Tally, glances, tallies, troubled};
-use self::selection::{Choice, Form, Selection, of_view, regrouped};
+use self::cards::{Card, cards, has_onset};
+use self::map::Map;
+use self::rows::Strip;
+use self::sections::{Section, sections};
+pub(super) use self::selection::WALL;
+use self::selection::{Chip, Choice, Form, Selection, chips, of_view, regrouped};
+use self::tiles::{Line, Tile, tiles};
 use super::address::same_moment;
-use super::places::{Place, places};
 use super::render::html;
-use super::shell::{Badge, Shell, Time, counts, reference, within};
+use super::shell::{Shell, reference, within};
 use crate::app::{AppState, Notice};
-use crate::format::visible;
+use crate::format::{grouped, visible};
 use crate::http::auth;
-use crate::http::params::TIER;
+use crate::http::params::{AT, CONTINUE, HEALTH, ORDER, TIER, VIEW};
 use crate::http::problem::Problem;
 use crate::http::request::Request;
 use crate::http::respond::Response;
-use strandline_model::{At, Health, SavedView, Tier, Timestamp, attention};
-use strandline_protocol::{Environment, Overview, Snapshot};
-use strandline_query::{ListEnvironments, PageRequest, Scope};
+use strandline_model::{At, Health, SavedView, Timestamp};
+use strandline_protocol::{EnvironmentSummary, Onset, Overview, OverviewPage, Snapshot};
+use strandline_query::{GetEnvironmentOnset, OnsetFilter, OverviewOrder, QueryError, Scope};
 use strandline_syntax::percent_encode;
 
-/// The most environments that one page shows one by one; the groups speak of all.
-const ENVIRONMENTS_MAX: usize = 2000;
+/// How many cards say what changed just before.
+const ONSETS_MAX: usize = 4;
 
-/// A line of a table.
+/// How long a screen on the wall shows a view, in seconds.
+const ROTATION_SECONDS: u64 = 30;
+
+/// A link of a table's heading, and whether the table is in that order.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Row {
-    name: String,
-    project: String,
-    tier: Tier,
+struct Sort {
+    label: &'static str,
     href: String,
-    badge: Badge,
-    last_known: Option<Badge>,
-    since: Time,
-    counts: Vec<(Badge, u64)>,
-    places: Vec<Place>,
-}
-
-/// A table.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Section {
-    name: String,
-    rows: Vec<Row>,
-    troubled: usize,
+    chosen: bool,
 }
 
 #[derive(Template)]
 #[template(path = "overview.html")]
-struct OverviewPage {
+struct StartPage {
     shell: Shell,
     heading: String,
+    chips: Vec<Chip>,
     form: Form,
     /// Views, and ways to group.
     views: Vec<(Choice, String)>,
     ways: Vec<(Choice, String)>,
-    tallies: Vec<Tally>,
-    /// None where there is but one group that nobody asked for.
-    glances: Vec<Glance>,
+    tiles: Vec<Tile>,
+    cards: Vec<Card>,
+    /// How many need attention besides those that have a card, in words, and where they are.
+    further: Option<(String, String)>,
+    map: Option<Map>,
+    sections: Vec<Section>,
+    by_health: Sort,
+    by_since: Sort,
+    by_name: Sort,
+    by_deployment: Sort,
     groups_left_out: u64,
     denied: u64,
     total: u64,
     everything: String,
-    sections: Vec<Section>,
-    shown: usize,
-    cut: bool,
-    several_tiers: bool,
+    next: Option<String>,
+    first: Option<String>,
     /// What the service announces.
     notice: Option<Notice>,
+    /// For a screen on the wall: where it goes on to.
+    wall: bool,
+    rotates_to: Option<String>,
 }
 
 /// The page.
@@ -93,76 +98,147 @@ fn announced(notice: Notice) -> Notice {
 }
 
 /// What was found.
-struct OverviewData {
+struct StartData {
     /// The groups, of all healths.
     overview: Overview,
-    /// The regions that there are to choose from.
-    regions: Vec<String>,
-    /// The environments of the healths asked for.
-    environments: Vec<Environment>,
+    /// The environments of the page, of the healths asked for.
+    page: OverviewPage,
+    urgent: Vec<(EnvironmentSummary, Option<Onset>)>,
+    /// By two groupings.
+    map: Overview,
+    /// Regions, groups and clusters that there are to choose from.
+    suggestions: [Vec<String>; 3],
     snapshot: Snapshot,
-    cut: bool,
 }
 
-async fn find(state: &AppState, scope: &Scope, selection: &Selection) -> Result<OverviewData, Problem> {
+async fn find(state: &AppState, scope: &Scope, selection: &Selection) -> Result<StartData, Problem> {
     let queries = &state.queries;
-    let answer = queries.ask(scope, selection.at, selection.overview()).await?;
-    let at = same_moment(selection.at, &answer.metadata);
-    let regions = queries.ask(scope, at, selection.regions()).await?.value.groups;
-    let regions: BTreeSet<_> = regions.into_iter().flat_map(|group| group.keys).collect();
-    let mut request = PageRequest { limit: PageRequest::MAX, after: None };
-    let mut page = queries.ask(scope, at, ListEnvironments::new(&selection.filter, &request)).await?;
-    let mut environments = page.items;
-    while let Some(token) = page.metadata.next.take().filter(|_| environments.len() < ENVIRONMENTS_MAX) {
-        request.after = Some(token);
-        // The token pins the moment, which a relative one would have left by now.
-        page = queries.ask(scope, At::Now, ListEnvironments::new(&selection.filter, &request)).await?;
-        environments.append(&mut page.items);
+    let rows = queries.ask(scope, selection.at, selection.rows()).await?;
+    // Of a later page the token says which moment it is.
+    let at = match selection.after {
+        Some(_) => At::Offset(rows.metadata.offset),
+        None => same_moment(selection.at, &rows.metadata),
+    };
+    let page = rows.value.environments.unwrap_or(OverviewPage { items: Vec::new(), next: None });
+    let overview = queries.ask(scope, at, selection.overview()).await?;
+    let urgent = queries.ask(scope, at, selection.urgent()).await?.value.environments;
+    let mut cards = Vec::new();
+    for one in urgent.into_iter().flat_map(|page| page.items) {
+        if !one.health.is_some_and(Health::needs_attention) {
+            continue;
+        }
+        let looks = cards.len() < ONSETS_MAX && has_onset(&one);
+        let onset = if looks { onset(state, scope, at, &one).await? } else { None };
+        cards.push((one, onset));
     }
-    let cut = page.metadata.next.is_some() || environments.len() >= ENVIRONMENTS_MAX;
-    let regions = regions.into_iter().collect();
-    Ok(OverviewData { overview: answer.value, regions, environments, snapshot: answer.metadata, cut })
+    let map = queries.ask(scope, at, selection.map()).await?.value;
+    let mut suggestions: [Vec<String>; 3] = Default::default();
+    for (names, question) in suggestions.iter_mut().zip(Selection::suggestions()) {
+        *names = keys(queries.ask(scope, at, question).await?.value);
+    }
+    let snapshot = overview.metadata;
+    Ok(StartData { overview: overview.value, page, urgent: cards, map, suggestions, snapshot })
+}
+
+/// What changed before an environment became what it is; none where that is not known.
+async fn onset(
+    state: &AppState,
+    scope: &Scope,
+    at: At,
+    one: &EnvironmentSummary,
+) -> Result<Option<Onset>, Problem> {
+    let filter = OnsetFilter { health: one.health, ..OnsetFilter::default() };
+    match state.queries.ask(scope, at, GetEnvironmentOnset::new(&one.id, filter)).await {
+        Ok(found) => Ok(Some(found.value)),
+        Err(QueryError::OnsetUnknown { .. }) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The first keys of all groups, in order.
+fn keys(overview: Overview) -> Vec<String> {
+    let mut keys: Vec<_> =
+        overview.groups.into_iter().filter_map(|group| group.keys.into_iter().next()).collect();
+    keys.sort();
+    keys
 }
 
 fn view(
     request: &Request,
     selection: &Selection,
-    found: &OverviewData,
+    found: &StartData,
     views: &[SavedView],
     now: Timestamp,
-) -> OverviewPage {
+) -> StartPage {
     let (overview, heading) = (&found.overview, selection.heading());
-    let title = match troubled(&overview.totals) {
+    let by = overview.totals.environments;
+    let troubled = by.degraded + by.unknown + by.missing;
+    let title = match troubled {
         0 => heading.clone(),
         troubled => format!("{} · {heading}", need_attention(troubled)),
     };
     let filter = selection.overview().filter;
     let shell = Shell::new(&title, request, &found.snapshot, now).live(&filter, &found.snapshot);
     let now = reference(request, &found.snapshot, now);
-    let labels: BTreeSet<_> = found.environments.iter().flat_map(|one| one.labels.keys().cloned()).collect();
-    let form = Form::new(request, selection, &found.regions, &labels.into_iter().collect::<Vec<_>>());
-    let mut glances = glances(request, selection, &shell, overview, now);
-    if glances.len() == 1 && !selection.grouped {
-        glances.clear();
-    }
-    OverviewPage {
+    let form = Form::new(request, selection, &found.suggestions);
+    let sort = |label, order: OverviewOrder| Sort {
+        label,
+        href: format!("/{}", request.query.with(&[(ORDER, Some(order.as_str())), (CONTINUE, None)])),
+        chosen: selection.order == order,
+    };
+    let urgent = troubled + by.progressing;
+    let later = selection.after.is_some();
+    StartPage {
         heading,
+        chips: chips(request, selection),
         views: views.iter().map(|view| saved(&shell, selection, view)).collect(),
         ways: ways(request, &form),
         form,
-        tallies: tallies(request, selection, &overview.totals, Some(&[])),
-        glances,
+        tiles: tiles(request, selection, &overview.totals, overview.trend.as_ref()),
+        cards: match later {
+            true => Vec::new(),
+            false => cards(request, selection, &shell, &found.snapshot, &found.urgent, now),
+        },
+        further: further(request, urgent.saturating_sub(found.urgent.len() as u64)).filter(|_| !later),
+        map: map::map(request, selection, &found.map).filter(|_| !later),
+        sections: sections(request, selection, &shell, (overview, &found.page), now),
+        by_health: sort("Health", OverviewOrder::Attention),
+        by_since: sort("since", OverviewOrder::Since),
+        by_name: sort("Environment", OverviewOrder::Name),
+        by_deployment: sort("Last deployment", OverviewOrder::Deployed),
         groups_left_out: overview.groups_left_out,
         denied: overview.totals.denied,
         total: overview.totals.total,
         everything: within(&shell, TIER, "all"),
-        shown: found.environments.len(),
-        sections: sections(&shell, selection, &found.environments, now),
-        cut: found.cut,
-        several_tiers: selection.several_tiers(),
+        next: found
+            .page
+            .next
+            .as_ref()
+            .map(|next| format!("/{}", request.query.with(&[(AT, None), (CONTINUE, Some(next.as_str()))]))),
+        first: later.then(|| format!("/{}", request.query.with(&[(CONTINUE, None)]))),
         notice: None,
+        wall: selection.wall,
+        rotates_to: rotation(selection, views),
         shell,
     }
+}
+
+/// How many more need attention than have cards, and where they are.
+fn further(request: &Request, more: u64) -> Option<(String, String)> {
+    let urgent: Vec<_> =
+        Health::ALL.into_iter().filter(|health| health.needs_attention()).map(Health::as_str).collect();
+    let urgent = urgent.join(",");
+    let href = || format!("/{}", request.query.with(&[(HEALTH, Some(&urgent)), (CONTINUE, None)]));
+    (more > 0).then(|| (format!("{} more", grouped(more)), href()))
+}
+
+/// The view that a screen on the wall shows next, in the order of the configuration; none where there is but one, or none
+/// of them is shown.
+fn rotation(selection: &Selection, views: &[SavedView]) -> Option<String> {
+    let shown = selection.view.as_ref().filter(|_| selection.wall && selection.at == At::Now)?;
+    let place = views.iter().position(|view| view.name == shown.name)?;
+    let next = views.get((place + 1) % views.len()).filter(|next| next.name != shown.name)?;
+    Some(format!("{ROTATION_SECONDS}; url=/?{}=1&{}={}", WALL.name, VIEW.name, percent_encode(&next.name)))
 }
 
 fn saved(shell: &Shell, selection: &Selection, view: &SavedView) -> (Choice, String) {
@@ -182,60 +258,31 @@ fn ways(request: &Request, form: &Form) -> Vec<(Choice, String)> {
 }
 
 fn need_attention(number: u64) -> String {
-    format!("{number} need{} attention", if number == 1 { "s" } else { "" })
-}
-
-/// The environments one by one, what needs attention first: by region where the groups are, else together.
-fn sections(
-    shell: &Shell,
-    selection: &Selection,
-    environments: &[Environment],
-    now: Timestamp,
-) -> Vec<Section> {
-    let by_region = selection.by_region();
-    let region = |one: &Environment| if by_region { one.region.clone() } else { String::new() };
-    let mut sorted: Vec<_> = environments.iter().collect();
-    sorted.sort_by_key(|one| (region(one).is_empty(), region(one), attention(one.health.state)));
-    let section = |run: &[&Environment]| Section {
-        name: match run.first() {
-            _ if !by_region => "Ungrouped".into(),
-            Some(one) if !one.region.is_empty() => visible(&one.region).into_owned(),
-            _ => "No region".into(),
-        },
-        troubled: run
-            .iter()
-            .filter(|one| attention(one.health.state) <= attention(Some(Health::Missing)))
-            .count(),
-        rows: run.iter().map(|one| row(shell, one, now)).collect(),
-    };
-    sorted.chunk_by(|a, b| region(a) == region(b)).map(section).collect()
-}
-
-fn row(shell: &Shell, environment: &Environment, now: Timestamp) -> Row {
-    Row {
-        name: visible(&environment.name).into_owned(),
-        project: visible(&environment.project).into_owned(),
-        tier: environment.tier,
-        href: format!("/environments/{}{}", percent_encode(environment.id.as_str()), shell.keep),
-        badge: Badge::new(environment.health.state),
-        last_known: environment.health.last_known.map(|health| Badge::new(Some(health))),
-        since: Time::new(environment.health.since, now),
-        counts: counts(environment.health.counts),
-        places: places(&environment.targets),
-    }
+    format!("{} need{} attention", grouped(number), if number == 1 { "s" } else { "" })
 }
 
 /// The page of fixed environments at noon, grouped by region, for tests.
 #[cfg(test)]
-pub(super) fn rendered(request: &Request, environments: Vec<Environment>, snapshot: Snapshot) -> String {
+pub(super) fn rendered(
+    request: &Request,
+    environments: Vec<EnvironmentSummary>,
+    onset: Option<Onset>,
+    snapshot: Snapshot,
+) -> String {
     let selection = Selection::of(None, request).unwrap_or_else(|problem| panic!("{problem:?}"));
-    let overview = super::tests::by_region(&environments);
-    let regions = overview.groups.iter().flat_map(|group| group.keys.clone()).collect();
+    let overview = super::tests::start::by_region(&environments);
+    let map = super::tests::start::by_group_and_region(&environments);
+    let needs = |one: &&EnvironmentSummary| one.health.is_some_and(Health::needs_attention);
+    let urgent = environments.iter().filter(needs).take(selection::CARDS_MAX);
+    let urgent = urgent.map(|one| (one.clone(), onset.clone())).collect();
     let healths = &selection.filter.healths;
     let passes =
-        |one: &Environment| healths.is_empty() || one.health.state.is_some_and(|one| healths.contains(&one));
-    let environments = environments.into_iter().filter(passes).collect();
-    let found = OverviewData { overview, regions, environments, snapshot, cut: false };
+        |one: &EnvironmentSummary| healths.is_empty() || one.health.is_some_and(|one| healths.contains(&one));
+    let items = environments.into_iter().filter(passes).collect();
+    let hostile = || vec![super::tests::HOSTILE.to_owned(), "eu".to_owned()];
+    let suggestions = [hostile(), hostile(), hostile()];
+    let page = OverviewPage { items, next: Some("1.5b5d.00".to_owned()) };
+    let found = StartData { overview, page, urgent, map, suggestions, snapshot };
     let views =
         [SavedView { name: "mine".into(), title: super::tests::HOSTILE.into(), ..SavedView::default() }];
     super::tests::text(&view(request, &selection, &found, &views, crate::format::tests::NOON))

@@ -4,8 +4,7 @@ mod address;
 mod diff;
 mod environment;
 mod hostile;
-
-use std::collections::BTreeMap;
+pub(super) mod start;
 
 use askama::Template;
 use http::{HeaderMap, Method};
@@ -25,7 +24,7 @@ use crate::http::request::Request;
 use strandline_model::{CoverageState, GroupBy, Health, Kind, Lane, Uid};
 use strandline_protocol::{
     Answer, Edge, Entry, Environment, Gap, Graph, Group, HealthHistory, Overview, OverviewCounts,
-    OverviewEnvironment, OverviewGroup, Snapshot, Timeline,
+    OverviewGroup, Snapshot, Timeline,
 };
 
 /// A name that tries everything.
@@ -96,47 +95,11 @@ fn sound(page: &str) {
 }
 
 #[test]
-fn the_overview_shows_regions_and_what_needs_attention() {
-    let mut unknown = environment("shop/db", "eu", Some(Health::Unknown));
-    unknown.health.last_known = Some(Health::Healthy);
-    let found = vec![
-        environment("shop/api", "eu", Some(Health::Healthy)),
-        unknown,
-        environment("shop/web", "us", Some(Health::Degraded)),
-        environment("shop/cron", "", None),
-    ];
-    let page = super::overview::rendered(&request("/", ""), found.clone(), snapshot());
-    sound(&page);
-    for text in
-        ["shop in eu-west", "last known: Healthy", "5d3h", "No region", "1 needs attention", "Production"]
-    {
-        assert!(page.contains(text), "{text} in\n{page}");
-    }
-    let position = |text: &str| page.find(text);
-    assert!(position("shop.db.production") < position("shop.api.production"), "what is unknown comes first");
-    assert!(position("<h2>eu") < position("<h2>us") && position("<h2>us") < position("<h2>No region"));
-    let past = super::overview::rendered(&request("/", "at=1234&health=Degraded"), found, blind_snapshot());
-    sound(&past);
-    for text in [
-        "/environments/shop.web.production?at=1234",
-        "Cluster <b>eu-west</b>: 2 kinds not watched since",
-        "href=\"/?health=Degraded\">Back to live",
-        "1,200 changes behind",
-        "href=\"/?at=1234&#38;health=Degraded&#38;region=us\"",
-        "<title>2 need attention · Production at 2026-11-20 12:00:00 UTC",
-        "value=\"1234\"",
-    ] {
-        assert!(past.contains(text), "{text} in\n{past}");
-    }
-    assert!(!past.contains("/environments/shop.api.production"), "the filter holds");
-}
-
-#[test]
 fn nothing_that_clusters_wrote_is_more_than_text() {
     let mut bad = environment(HOSTILE, HOSTILE, Some(Health::Degraded));
     bad.name = HOSTILE.into();
     bad.targets[0].namespace = HOSTILE.into();
-    sound(&super::overview::rendered(&request("/", ""), vec![bad.clone()], snapshot()));
+    start::sound_with_hostile_names(&bad);
     let mut node = resource(HOSTILE, HOSTILE, Some(Health::Degraded));
     node.terminating_since = Some(NOON);
     (node.reason, node.message) = (HOSTILE.into(), HOSTILE.repeat(200));
@@ -345,41 +308,6 @@ async fn the_style_sheet_is_kept_for_ever_under_its_version_only() {
     assert_eq!(ask("/assets/style.css", &[("if-none-match", tag)]).await.0, 304);
 }
 
-/// Environments as an overview has them by region.
-pub(super) fn by_region(environments: &[Environment]) -> Overview {
-    let mut groups: BTreeMap<&str, OverviewGroup> = BTreeMap::new();
-    let mut totals = OverviewCounts::default();
-    for one in environments {
-        let empty = || OverviewGroup {
-            keys: vec![one.region.clone()],
-            counts: OverviewCounts::default(),
-            attention: vec![],
-        };
-        let group = groups.entry(&one.region).or_insert_with(empty);
-        for counts in [&mut group.counts, &mut totals] {
-            counts.count(one.health.state, one.health.counts);
-        }
-        let urgent = one.health.state.filter(|health| health.needs_attention());
-        group.attention.extend(urgent.map(|health| OverviewEnvironment {
-            id: one.id.clone(),
-            project: one.project.clone(),
-            name: one.name.clone(),
-            health,
-            since: one.health.since,
-        }));
-    }
-    let groups = groups.into_values().collect();
-    Overview {
-        group_by: vec![GroupBy::Region],
-        groups,
-        groups_left_out: 0,
-        totals,
-        trend: None,
-        environments: None,
-        warnings: Vec::new(),
-    }
-}
-
 #[tokio::test]
 async fn what_the_service_announces_stands_above_all_else_on_the_start_page() {
     let state = crate::api::tests::state(true);
@@ -395,27 +323,6 @@ async fn what_the_service_announces_stands_above_all_else_on_the_start_page() {
     state.announcement.set(Notice { text: "done".into(), ..Notice::default() });
     let (_, _, page) = ask_of(&state, "/", &[]).await;
     assert!(page.contains("<p>done</p>") && !page.contains("<progress"));
-}
-
-#[test]
-fn the_form_keeps_what_was_asked_for_and_groups_lead_to_themselves() {
-    let found =
-        vec![environment("shop/web", "eu", Some(Health::Healthy)), environment("shop/db", "us", None)];
-    let query = "tier=all&state=stopped&labels=team%3Dpay&name=review/**&group_by=region&at=7";
-    let page = super::overview::rendered(&request("/", query), found, snapshot());
-    sound(&page);
-    for text in [
-        "<input type=\"hidden\" name=\"state\" value=\"stopped\">",
-        "name=\"labels\" value=\"team=pay\"",
-        "name=\"name\" value=\"review/**\"",
-        "<option value=\"all\" selected>All tiers</option>",
-        "labels=team%3Dpay&#38;name=review%2F%2A%2A&#38;group_by=region&#38;at=7&#38;region=eu\"",
-        "group_by=cluster\">cluster</a>",
-        "href=\"/?at=1234&#38;view=mine\"",
-        "<rect class=\"healthy\" x=\"0\" width=\"1\" height=\"10\"/>",
-    ] {
-        assert!(page.contains(text), "{text} in\n{page}");
-    }
 }
 
 /// A page as text; a template that cannot be rendered shows as nothing.

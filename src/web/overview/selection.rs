@@ -3,7 +3,8 @@
 use crate::app::{AppState, selection};
 use crate::format::visible;
 use crate::http::params::{
-    AGENT, CLUSTERS, GROUP, GROUP_BY, HEALTH, LABELS, NAME, PROJECT, Parameter, REGION, STATE, TIER, VIEW,
+    AGENT, CLUSTERS, CONTINUE, GROUP, GROUP_BY, HEALTH, LABELS, NAME, ORDER, PROJECT, Parameter, REGION,
+    STATE, TIER, VIEW,
 };
 use crate::http::problem::Problem;
 use crate::http::request::Request;
@@ -11,7 +12,8 @@ use crate::web::field::Field;
 use crate::web::render::sentence;
 
 use strandline_model::{At, EnvironmentFilter, GroupBy, Health, SavedView, Tier};
-use strandline_query::GetOverview;
+use strandline_protocol::Trend;
+use strandline_query::{GetOverview, OverviewOrder, OverviewRows, PageRequest, TrendFilter};
 use strandline_syntax::{Glob, LabelSelector};
 
 /// What is asked for.
@@ -21,9 +23,23 @@ pub(super) struct Selection {
     pub(super) group_by: Vec<GroupBy>,
     /// The view from which it comes.
     pub(super) view: Option<SavedView>,
-    /// Whether the address says by what to group.
-    pub(super) grouped: bool,
+    /// In which order environments are, and after which page.
+    pub(super) order: OverviewOrder,
+    pub(super) after: Option<String>,
+    /// Whether the page is for a screen on the wall.
+    pub(super) wall: bool,
 }
+
+/// The most groups, environments and cards of one page, so that a page stays small whatever there is.
+const GROUPS_MAX: usize = 60;
+const ROWS_MAX: usize = 50;
+pub(super) const CARDS_MAX: usize = 6;
+
+/// The most values that a field suggests.
+const SUGGESTIONS_MAX: usize = 50;
+
+/// Whether the page is for a screen on the wall.
+pub(in super::super) const WALL: Parameter = Parameter::one("wall");
 
 /// The word for all tiers, which only pages know.
 const ALL: &str = "all";
@@ -45,28 +61,68 @@ impl Selection {
         let at = read.at();
         let mut filter = selection::filter(&mut read, &base.filter).in_use_by_default();
         let mut group_by = selection::group_by(&mut read, &base.group_by);
+        let order = read.word(ORDER).unwrap_or_default();
+        let after = read.text(CONTINUE);
+        let wall = request.query.one(WALL).is_some_and(|text| !matches!(text, "0" | "false"));
         read.finish()?;
         if all {
             filter.tiers.clear();
         }
-        let grouped = !group_by.is_empty();
-        if !grouped {
+        if group_by.is_empty() {
             group_by.push(GroupBy::Region);
         }
-        Ok(Selection { at, filter, group_by, view, grouped })
+        Ok(Selection { at, filter, group_by, view, order, after, wall })
     }
 
-    /// The question for the groups, which speak of all healths so that another can be chosen.
+    /// The question for the groups, which are of all healths so that another can be chosen, and for a day of health.
     pub(super) fn overview(&self) -> GetOverview {
         let filter = EnvironmentFilter { healths: Vec::new(), ..self.filter.clone() };
-        GetOverview { filter, group_by: self.group_by.clone(), ..GetOverview::default() }
+        let trend = TrendFilter { since: None, buckets: Trend::BUCKETS_DEFAULT };
+        GetOverview {
+            filter,
+            group_by: self.group_by.clone(),
+            limit: Some(GROUPS_MAX),
+            trend: Some(trend),
+            environments: None,
+        }
     }
 
-    /// The question for the regions that there are to choose from.
-    pub(super) fn regions(&self) -> GetOverview {
-        let GetOverview { filter, .. } = self.overview();
-        let filter = EnvironmentFilter { regions: Vec::new(), ..filter };
-        GetOverview { filter, ..GetOverview::default() }
+    /// The question for the environments of the page.
+    pub(super) fn rows(&self) -> GetOverview {
+        let page = PageRequest { limit: ROWS_MAX, after: self.after.clone() };
+        GetOverview {
+            filter: self.filter.clone(),
+            environments: Some(OverviewRows { order: self.order, page }),
+            trend: None,
+            ..self.overview()
+        }
+    }
+
+    /// The question for those that need attention most, whatever the order of the page.
+    pub(super) fn urgent(&self) -> GetOverview {
+        let page = PageRequest { limit: CARDS_MAX, after: None };
+        let environments = Some(OverviewRows { page, ..OverviewRows::default() });
+        GetOverview { environments, limit: Some(1), ..self.rows() }
+    }
+
+    /// The question for the map of two groupings: those of the page, or groups of projects beside its only one.
+    pub(super) fn map(&self) -> GetOverview {
+        let mut group_by = self.group_by.clone();
+        if let [only] = group_by.as_slice() {
+            let other = if *only == GroupBy::Group { GroupBy::Region } else { GroupBy::Group };
+            group_by.insert(usize::from(other == GroupBy::Region), other);
+        }
+        GetOverview { group_by, limit: None, trend: None, ..self.overview() }
+    }
+
+    /// The questions for what there is to choose from, of all that the caller sees.
+    pub(super) fn suggestions() -> [GetOverview; 3] {
+        [GroupBy::Region, GroupBy::Group, GroupBy::Cluster].map(|by| GetOverview {
+            filter: EnvironmentFilter::default().in_use_by_default(),
+            group_by: vec![by],
+            limit: Some(SUGGESTIONS_MAX),
+            ..GetOverview::default()
+        })
     }
 
     /// What is shown, in a few words.
@@ -81,11 +137,6 @@ impl Selection {
     /// Whether tables show of which tier an environment is.
     pub(super) fn several_tiers(&self) -> bool {
         self.filter.tiers.len() != 1
-    }
-
-    /// Whether the tables stand by region, as the groups do.
-    pub(super) fn by_region(&self) -> bool {
-        self.group_by == [GroupBy::Region]
     }
 }
 
@@ -102,6 +153,41 @@ pub(super) struct Choice {
     pub(super) chosen: bool,
 }
 
+/// A filter that holds, with the address of the page without it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Chip {
+    pub(super) label: &'static str,
+    pub(super) value: String,
+    /// None where it comes from a view.
+    pub(super) href: Option<String>,
+}
+
+/// The filters that hold, those of a view among them.
+pub(super) fn chips(request: &Request, selection: &Selection) -> Vec<Chip> {
+    let filter = &selection.filter;
+    let all = [
+        ("Tier", TIER, joined(&filter.tiers)),
+        ("Region", REGION, joined(&filter.regions)),
+        ("Health", HEALTH, joined(&filter.healths)),
+        ("Group", GROUP, joined(&filter.groups)),
+        ("Project", PROJECT, joined(&filter.projects)),
+        ("Name", NAME, joined(&filter.names)),
+        ("Cluster", CLUSTERS, joined(&filter.clusters)),
+        ("Agent", AGENT, joined(&filter.agents)),
+        ("Labels", LABELS, filter.labels.to_string()),
+        ("State", STATE, states(filter)),
+    ];
+    let chip = |(label, parameter, value): (&'static str, Parameter, String)| {
+        // A bare address shows production, so that all tiers are said.
+        let without = (parameter == TIER).then_some(ALL);
+        let given = selection.view.is_none() || parameter == TIER || request.query.one(parameter).is_some();
+        let href =
+            given.then(|| format!("/{}", request.query.with(&[(parameter, without), (CONTINUE, None)])));
+        Chip { label, value: visible(&value).replace(',', ", "), href }
+    };
+    all.into_iter().filter(|(.., value)| !value.is_empty()).map(chip).collect()
+}
+
 /// The form; it says all that is asked for, also what comes from a view, so that any of it can be changed.
 pub(super) struct Form {
     pub(super) tiers: Vec<Choice>,
@@ -109,38 +195,53 @@ pub(super) struct Form {
     pub(super) healths: Vec<Choice>,
     pub(super) groupings: Vec<Choice>,
     pub(super) fields: Vec<Field>,
+    /// Values that fields suggest, by the name of the field.
+    pub(super) suggestions: Vec<(&'static str, Vec<String>)>,
+    /// Whether something in it is wrong, so that it is to be seen.
+    pub(super) is_wrong: bool,
     /// What it keeps without showing it.
     pub(super) hidden: Vec<(&'static str, String)>,
 }
 
 impl Form {
-    /// The form for a selection, with the regions and labels that there are.
+    /// The form for a selection, with the regions, groups and clusters that there are.
     pub(super) fn new(
         request: &Request,
         selection: &Selection,
-        regions: &[String],
-        labels: &[String],
+        [regions, groups, clusters]: &[Vec<String>; 3],
     ) -> Self {
         let filter = &selection.filter;
         // A view's own filter stands there too, so what is shown is what was understood, where it was.
         let field = |parameter: Parameter, label, value: String, example| {
             let field = Field::new(request, parameter, label, example);
             let value = if field.wrong.is_some() { field.value } else { value };
-            Field { value: visible(&value).into_owned(), ..field }
+            let list = match parameter {
+                GROUP => "group-values",
+                CLUSTERS => "cluster-values",
+                _ => "",
+            };
+            Field { value: visible(&value).into_owned(), list, ..field }
         };
-        let kept = [(AGENT, joined(&filter.agents)), (STATE, states(filter))];
+        let view = selection.view.as_ref().map(|view| view.name.clone()).unwrap_or_default();
+        let kept = [(AGENT, joined(&filter.agents)), (STATE, states(filter)), (VIEW, view)];
+        let offered = |names: &[String]| {
+            names.iter().filter(|name| !name.is_empty() && visible(name) == **name).cloned().collect()
+        };
+        let fields = vec![
+            field(GROUP, "Group", joined(&filter.groups), "shop"),
+            field(PROJECT, "Project", joined(&filter.projects), "shop/web or shop/**"),
+            field(NAME, "Name", joined(&filter.names), "review/**"),
+            field(CLUSTERS, "Cluster", joined(&filter.clusters), "eu-west"),
+            field(LABELS, "Labels", filter.labels.to_string(), "team=payments"),
+        ];
         Form {
             tiers: tiers(filter),
             regions: choices(regions.iter().cloned(), &filter.regions),
             healths: choices(Health::ALL.map(|health| health.to_string()), &words(&filter.healths)),
-            groupings: groupings(selection, labels),
-            fields: vec![
-                field(GROUP, "Group", joined(&filter.groups), "shop"),
-                field(PROJECT, "Project", joined(&filter.projects), "shop/web or shop/**"),
-                field(NAME, "Name", joined(&filter.names), "review/**"),
-                field(CLUSTERS, "Cluster", joined(&filter.clusters), "eu-west"),
-                field(LABELS, "Labels", filter.labels.to_string(), "team=payments"),
-            ],
+            groupings: groupings(selection),
+            is_wrong: fields.iter().any(|field| field.wrong.is_some()),
+            fields,
+            suggestions: vec![(GROUP.name, offered(groups)), (CLUSTERS.name, offered(clusters))],
             hidden: kept
                 .into_iter()
                 .filter(|(_, value)| !value.is_empty())
@@ -183,10 +284,8 @@ fn tiers(filter: &EnvironmentFilter) -> Vec<Choice> {
     tiers
 }
 
-fn groupings(selection: &Selection, labels: &[String]) -> Vec<Choice> {
-    let words = GroupBy::WORDS.map(|(word, _)| word.to_owned());
-    let labels = labels.iter().map(|name| GroupBy::Label(name.clone()).to_string());
-    choices(words.into_iter().chain(labels), &self::words(&selection.group_by))
+fn groupings(selection: &Selection) -> Vec<Choice> {
+    choices(GroupBy::WORDS.map(|(word, _)| word.to_owned()), &self::words(&selection.group_by))
 }
 
 /// What of an address narrows it to one key; none where no address can say that.
@@ -216,7 +315,7 @@ pub(super) fn narrowing(selection: &Selection, by: &GroupBy, key: &str) -> Optio
 
 /// Where the same selection is grouped in another way.
 pub(super) fn regrouped(request: &Request, by: &str) -> String {
-    format!("/{}", request.query.with(&[(GROUP_BY, Some(by))]))
+    format!("/{}", request.query.with(&[(GROUP_BY, Some(by)), (CONTINUE, None)]))
 }
 
 /// Where a view is shown, at the moment that `keep` holds.

@@ -121,7 +121,7 @@ async fn what_is_not_there_is_looked_for_elsewhere_only_where_it_may_be() {
 #[test]
 fn words_of_moments_stand_only_where_one_was_asked_for() {
     let page = |query: &str| {
-        crate::web::overview::rendered(&request("/", query), vec![], super::snapshot())
+        crate::web::overview::rendered(&request("/", query), vec![], None, super::snapshot())
             + &crate::web::coverage::rendered(&request("/coverage", query), vec![], super::snapshot())
             + &crate::web::images::rendered(&request("/images", query), vec![])
     };

@@ -56,7 +56,10 @@ fn overviews_and_views_have_the_documented_shape() {
         buckets: vec![bucket],
         gaps: full_snapshot().coverage.gaps,
     };
-    let page = OverviewPage { items: vec![degraded(), bare_summary(environment("shop/db", "", None))], next: Some("1.5b5d.00".into()) };
+    let page = OverviewPage {
+        items: vec![degraded(), bare_summary(environment("shop/db", "", None))],
+        next: Some("1.5b5d.00".into()),
+    };
     let overview = Overview { trend: Some(trend), environments: Some(page), ..overview };
     holds("OverviewAnswer", &Answer { value: overview, metadata: snapshot() });
     let filter = EnvironmentFilter {

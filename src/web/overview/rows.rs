@@ -1,0 +1,159 @@
+//! One environment as a line of a table.
+
+use super::selection::Selection;
+use crate::format::{deployment_time, lasted, visible};
+use crate::web::shell::{Badge, Shell, Time};
+use std::time::Duration;
+use strandline_model::{DeploymentStatus, Health, Timestamp};
+use strandline_protocol::{Deployment, EnvironmentSummary, EnvironmentVersion, Overview, StripPart};
+use strandline_syntax::percent_encode;
+
+/// The length of a strip.
+const UNITS: u64 = 1000;
+
+/// How much of a commit is shown.
+const SHORT_SHA: usize = 8;
+
+/// A line of a table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Row {
+    pub(super) name: String,
+    pub(super) project: String,
+    /// Its tier, where the page shows several.
+    pub(super) tier: Option<String>,
+    pub(super) href: String,
+    pub(super) badge: Badge,
+    pub(super) last_known: Option<Badge>,
+    pub(super) since: Time,
+    pub(super) version: Option<Version>,
+    pub(super) deployed: Option<Deployed>,
+    pub(super) strip: Strip,
+    pub(super) clusters: String,
+    pub(super) is_urgent: bool,
+}
+
+/// What it runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Version {
+    pub(super) tags: String,
+    pub(super) repository: String,
+}
+
+/// The newest deployment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Deployed {
+    /// What went other than well, such as `failed`; empty where it went well.
+    pub(super) status: &'static str,
+    pub(super) class: &'static str,
+    pub(super) who: String,
+    pub(super) what: String,
+    pub(super) number: u64,
+    pub(super) when: Time,
+}
+
+/// A day of health.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Strip {
+    /// Class, start and length.
+    pub(super) parts: Vec<(&'static str, u64, u64)>,
+    /// Where the newest deployment is.
+    pub(super) mark: Option<u64>,
+    pub(super) words: String,
+}
+
+impl Strip {
+    pub(super) const UNITS: u64 = UNITS;
+}
+
+/// The line of an environment.
+pub(super) fn row(
+    shell: &Shell,
+    selection: &Selection,
+    one: &EnvironmentSummary,
+    overview: &Overview,
+    now: Timestamp,
+) -> Row {
+    let shown = |text: &str| visible(text).into_owned();
+    let span = overview.trend.as_ref().map(|trend| (trend.since, trend.until));
+    Row {
+        name: shown(&one.name),
+        project: shown(&one.project),
+        tier: selection.several_tiers().then(|| one.tier.to_string()),
+        href: href(shell, one),
+        badge: Badge::new(one.health),
+        last_known: one.last_known.map(|health| Badge::new(Some(health))),
+        since: Time::new(one.since, now),
+        version: one.version.as_ref().map(version),
+        deployed: one.last_deployment.as_ref().map(|deployment| deployed(deployment, now)),
+        strip: span.map(|span| strip(one, span)).unwrap_or_default(),
+        clusters: shown(&one.clusters.join(", ")),
+        is_urgent: one.health.is_some_and(Health::needs_attention),
+    }
+}
+
+pub(super) fn href(shell: &Shell, one: &EnvironmentSummary) -> String {
+    format!("/environments/{}{}", percent_encode(one.id.as_str()), shell.keep)
+}
+
+pub(super) fn version(version: &EnvironmentVersion) -> Version {
+    // The digest of an image without a tag tells by its beginning.
+    let tag = |tag: &String| match tag.split_once(':') {
+        Some((_, digest)) => digest.chars().take(12).collect(),
+        None => tag.clone(),
+    };
+    let tags = version.tags.iter().map(tag).collect::<Vec<_>>().join(", ");
+    Version { tags: visible(&tags).into_owned(), repository: visible(&version.repository).into_owned() }
+}
+
+pub(super) fn deployed(deployment: &Deployment, now: Timestamp) -> Deployed {
+    let spec = &deployment.spec;
+    let (status, class) = match spec.status {
+        DeploymentStatus::Success => ("", "none"),
+        DeploymentStatus::Failed => (spec.status.as_str(), "degraded"),
+        DeploymentStatus::Running => (spec.status.as_str(), "progressing"),
+        _ => (spec.status.as_str(), "suspended"),
+    };
+    let sha: String = spec.sha.chars().take(SHORT_SHA).collect();
+    let what = [spec.reference.as_str(), sha.as_str()].into_iter().filter(|part| !part.is_empty());
+    Deployed {
+        status,
+        class,
+        who: visible(&spec.user).into_owned(),
+        what: visible(&what.collect::<Vec<_>>().join(" ")).into_owned(),
+        number: spec.id.0,
+        when: Time::new(deployment_time(deployment), now),
+    }
+}
+
+/// Health over a span as a bar, and in words the time that it had each.
+fn strip(one: &EnvironmentSummary, (since, until): (Timestamp, Timestamp)) -> Strip {
+    let length = until.since(since).as_micros().max(1);
+    let place = |time: Timestamp| {
+        let units = time.max(since).min(until).since(since).as_micros() * u128::from(UNITS) / length;
+        u64::try_from(units).unwrap_or(UNITS)
+    };
+    let mut times: Vec<(Option<Health>, Duration)> = Vec::new();
+    let mut parts = Vec::new();
+    for (number, StripPart { from, health }) in one.strip.iter().enumerate() {
+        let end = one.strip.get(number + 1).map_or(until, |next| next.from);
+        let (start, stop) = (place(*from), place(end));
+        let lasted = end.min(until).since((*from).max(since).min(end));
+        match times.iter_mut().find(|(other, _)| other == health) {
+            Some((_, time)) => *time += lasted,
+            None => times.push((*health, lasted)),
+        }
+        // What lasted for less than a unit is still seen.
+        if end > since {
+            parts.push((Badge::new(*health).class, start.min(UNITS - 1), (stop - start).max(2)));
+        }
+    }
+    times.retain(|(_, time)| !time.is_zero());
+    times.sort_by_key(|(_, time)| std::cmp::Reverse(*time));
+    let words = times.iter().map(|(health, time)| format!("{} {}", Badge::new(*health).word, lasted(*time)));
+    let deployed = one.last_deployment.as_ref().map(deployment_time);
+    Strip {
+        parts,
+        mark: deployed.filter(|time| *time >= since && *time <= until).map(place),
+        words: words.collect::<Vec<_>>().join(", "),
+    }
+}
