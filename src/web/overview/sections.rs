@@ -72,7 +72,7 @@ pub(super) fn sections(
         let calls = rows.iter().any(|row| row.is_urgent);
         Section {
             name: name(&overview.group_by, &group.keys),
-            key: format!("group {}", group.keys.join("\n")),
+            key: visible(&format!("group {}", group.keys.join(" · "))).into_owned(),
             href: narrowed.as_ref().map(href),
             is_open: only || later || (calls && !rows.is_empty()),
             is_first: false,

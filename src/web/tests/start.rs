@@ -108,7 +108,7 @@ fn the_start_page_shows_what_needs_attention_and_why() {
         "<title>2 need attention · Production",
         // Tiles, with what became of them.
         "href=\"/?health=Degraded\"><b>1</b>",
-        "+1 in 1h",
+        "+1 in 60m",
         "of 4</span>",
         "<rect class=\"gap\" x=\"19\" width=\"1\"",
         // Cards.

@@ -58,7 +58,7 @@ fn overviews_and_views_have_the_documented_shape() {
     };
     let page = OverviewPage {
         items: vec![degraded(), bare_summary(environment("shop/db", "", None))],
-        next: Some("1.5b5d.00".into()),
+        next: Some(format!("1.5b5d.{}", "0".repeat(32))),
     };
     let overview = Overview { trend: Some(trend), environments: Some(page), ..overview };
     holds("OverviewAnswer", &Answer { value: overview, metadata: snapshot() });
