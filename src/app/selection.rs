@@ -2,8 +2,8 @@
 
 use super::state::AppState;
 use crate::http::params::{
-    AGENT, BUCKETS, CLUSTERS, CONTINUE, ENVIRONMENTS, GROUP, GROUP_BY, HEALTH, LABELS, NAME, ORDER, PROJECT,
-    Parameter, ParameterReader, REGION, STATE, TIER, VIEW,
+    AGENT, BUCKETS, CLUSTERS, CONTINUE, GROUP, GROUP_BY, HEALTH, LABELS, NAME, ORDER, PROJECT, Parameter,
+    ParameterReader, REGION, STATE, TIER, VIEW,
 };
 use crate::http::problem::{Problem, ProblemCode};
 use crate::http::request::Request;
@@ -11,6 +11,9 @@ use strandline_model::{EnvironmentFilter, GroupBy, SavedView};
 use strandline_protocol::{Overview, Trend};
 use strandline_query::{OverviewRows, PageRequest, TrendFilter};
 use strandline_syntax::Glob;
+
+/// How many environments are shown one by one.
+pub const ENVIRONMENTS: Parameter = Parameter::one("environments");
 
 /// The view that a request names; none where it names none.
 pub fn view<'s>(state: &'s AppState, request: &Request) -> Result<Option<&'s SavedView>, Problem> {

@@ -33,8 +33,6 @@ impl Parameter {
 
 /// The moment.
 pub const AT: Parameter = Parameter::one("at");
-/// How many environments are shown one by one.
-pub const ENVIRONMENTS: Parameter = Parameter::one("environments");
 /// The zone of times that name none.
 pub const TZ: Parameter = Parameter::one("tz");
 /// Most items in a page.

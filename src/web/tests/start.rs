@@ -112,7 +112,7 @@ fn the_start_page_shows_what_needs_attention_and_why() {
         "of 4</span>",
         "<rect class=\"gap\" x=\"19\" width=\"1\"",
         // Cards.
-        "CrashLoopBackOff</b> in 12 of 36 Pods, such as <a href=\"/resources/web-0-uid?cluster=",
+        "CrashLoopBackOff</b> in 12 of 36 Pods, such as <a href=\"/resources/web-0?cluster=",
         "Likely cause:",
         "/environments/pay.web.production#why\">Why<",
         "/environments/pay.web.production/diff?from=2026-11-",

@@ -10,6 +10,23 @@ use super::*;
 use strandline_gitlab::Membership;
 use strandline_model::{GroupBy, HealthCounts, Timestamp, attention};
 
+/// The question for environments one by one. Trends are held against the histories of environments instead: their spans end
+/// with the time of each world.
+pub(super) fn by_name(page: &PageRequest) -> GetOverview {
+    let rows = OverviewRows { order: OverviewOrder::Name, page: page.clone() };
+    GetOverview { environments: Some(rows), ..GetOverview::default() }
+}
+
+/// Leaves out of an environment since when it is as it is.
+pub(super) fn without_since(value: &mut serde_json::Value) {
+    if value["health"].is_object() {
+        value["health"]["since"] = serde_json::Value::Null;
+    }
+    if value["strip"].is_array() {
+        (value["since"], value["strip"]) = (serde_json::Value::Null, serde_json::Value::Null);
+    }
+}
+
 fn scope_of(path: Option<&str>) -> Scope {
     path.map_or_else(Scope::everything, |path| Scope::members(Membership::new([path], [path])))
 }

@@ -81,10 +81,7 @@ impl Two {
         let (environments, resources) = (EnvironmentFilter::default(), ResourceFilter::default());
         self.question_agrees(step, reach, at, ListEnvironments::new(&environments, page)).await;
         self.question_agrees(step, reach, at, ListClusters::new(page)).await;
-        // Trends are held against the histories of environments elsewhere: their spans end with each world's own time.
-        let rows = OverviewRows { order: OverviewOrder::Name, page: page.clone() };
-        let overview = GetOverview { environments: Some(rows), ..GetOverview::default() };
-        self.question_agrees(step, reach, at, overview).await;
+        self.question_agrees(step, reach, at, overview_rows::by_name(page)).await;
         for id in ids(&self.events) {
             let question = ListEnvironmentResources::new(&id, &resources, page);
             self.question_agrees(step, reach, at, question).await;
@@ -306,11 +303,8 @@ fn same(step: usize, reach: &Reach, mut ours: Plain, mut theirs: Plain) {
 }
 
 fn without_since(value: &mut Value) {
-    if value["id"] == MOVED && value["health"].is_object() {
-        value["health"]["since"] = Value::Null;
-    }
-    if value["id"] == MOVED && value["strip"].is_array() {
-        (value["since"], value["strip"]) = (Value::Null, Value::Null);
+    if value["id"] == MOVED {
+        overview_rows::without_since(value);
     }
     match value {
         Value::Object(members) => members.values_mut().for_each(without_since),
