@@ -129,7 +129,7 @@ fn the_start_page_shows_what_needs_attention_and_why() {
         // The table.
         "last known: Healthy",
         "No region",
-        "aria-label=\"Healthy 21h, Degraded 2h, No health 60m\"",
+        "aria-label=\"Healthy 21h, Degraded 120m, No health 60m\"",
         "aria-sort=\"descending\"",
         "href=\"/?order=deployed\">Last deployment</a>",
         "continue=1.5b5d.00\" rel=\"next\"",
