@@ -165,6 +165,17 @@ fn get(
     Ok(Answer { value, metadata })
 }
 
+/// The groups of a selection with their counts alone.
+pub(super) fn counts(
+    view: &Connection,
+    moment: &Moment,
+    scope: &ResolvedScope,
+    start: &Start,
+    question: &GetOverview,
+) -> Result<Overview> {
+    folded(view, moment, scope, start, question).map(|folded| folded.overview)
+}
+
 /// All environments of the selection in one pass.
 fn folded(
     view: &Connection,
