@@ -170,7 +170,10 @@ async fn versions_are_packed_though_something_always_waits_to_be_written() {
             tokio::spawn(async move { appender.append(batch(epoch, Phase::Watch, vec![seen], "1")).await })
         })
         .collect();
-    tokio::task::yield_now().await;
+    // A yield runs some tens of them, and there is no other thread that could take what they queue.
+    for _ in 0..appends.len() {
+        tokio::task::yield_now().await;
+    }
     let thread = std::thread::spawn(move || writer.run());
     for append in appends {
         append.await.unwrap().unwrap();
