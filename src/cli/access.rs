@@ -5,9 +5,9 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
-use super::args::{AccessCheckArgs, OutputFormat, ReportFormat};
+use super::args::{AccessCheckArgs, ReportFormat};
 use super::error::{CliError, Exit};
-use super::output::{document, write};
+use super::output::{report_text, write};
 use crate::format::visible;
 use strandline_gitlab::{
     AgentConfigError, Decision, EntryRef, Job, JobEnvironment, MAX_CONFIG_BYTES, decide, read_agent_config,
@@ -72,12 +72,7 @@ fn wrong(why: impl std::fmt::Display) -> CliError {
 
 /// Prints a document where one is asked for, and the text otherwise.
 fn print(format: ReportFormat, value: &Value, text: &str) -> Result<(), CliError> {
-    let format = match format {
-        ReportFormat::Text => OutputFormat::Table,
-        ReportFormat::Json => OutputFormat::Json,
-        ReportFormat::Yaml => OutputFormat::Yaml,
-    };
-    write(&document(format, value).unwrap_or_else(|| Ok(text.to_owned()))?)
+    write(&report_text(format, value, || text.to_owned())?)
 }
 
 /// The failure for a file with mistakes; as a document they are printed too.

@@ -1,10 +1,10 @@
 //! Finds the resource that an address such as `deploy/web` means, and lists what a search finds.
 
 use super::answers::{parameters, print_list, typed};
-use super::args::{FindArgs, PlaceArgs, ServerArgs, Subject};
+use super::args::{FindArgs, ListArgs, PlaceArgs, ServerArgs, Subject};
 use super::client::Client;
 use super::error::{CliError, Exit};
-use super::query::Add;
+use super::query::{Add, Parameters};
 use strandline_model::{EnvironmentId, Uid};
 use strandline_protocol::{FoundResource, Page};
 use strandline_query::Presence;
@@ -129,15 +129,30 @@ pub(super) async fn list(args: &FindArgs) -> Result<(), CliError> {
         Some((kind, name)) => (Some(kind), Some(name).filter(|name| !name.is_empty())),
         None => (None, None),
     };
-    let PlaceArgs { cluster, namespace, within } = &args.place;
-    let query = parameters(&args.list.server)
-        .add("kind", kind.as_slice())
-        .add("name", name.as_slice())
+    let query =
+        placed(&args.place, args.gone, &args.list).add("kind", kind.as_slice()).add("name", name.as_slice());
+    print_list::<FoundResource>("resources", "/api/v1/resources", query, &args.list).await
+}
+
+/// Lists the resources of these kinds, or of all, wherever they are.
+pub(super) async fn list_kinds(
+    kinds: &[String],
+    place: &PlaceArgs,
+    gone: Presence,
+    list: &ListArgs,
+) -> Result<(), CliError> {
+    let query = placed(place, gone, list).add("kind", kinds);
+    print_list::<FoundResource>("resources", "/api/v1/resources", query, list).await
+}
+
+/// What searches in a place ask.
+fn placed(place: &PlaceArgs, gone: Presence, list: &ListArgs) -> Parameters {
+    let PlaceArgs { cluster, namespace, within } = place;
+    parameters(&list.server)
         .add("namespace", namespace.as_slice())
         .add("cluster", cluster.as_slice())
         .add("environment", within.as_slice())
-        .add("gone", &[args.gone]);
-    print_list::<FoundResource>("resources", "/api/v1/resources", query, &args.list).await
+        .add("gone", &[gone])
 }
 
 #[cfg(test)]

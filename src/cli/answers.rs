@@ -9,6 +9,8 @@ use super::error::{CliError, Exit};
 use super::line;
 use super::output::{Paint, document, write};
 use super::query::{Add, Parameters};
+use super::table::Table;
+use super::template::sort_items;
 use super::views::{Listed, table};
 use crate::format::{moment, visible};
 use strandline_clock::{Clock, SystemClock};
@@ -36,7 +38,7 @@ pub(super) async fn print_at<T: Listed + DeserializeOwned>(
     list: &ListArgs,
 ) -> Result<(), CliError> {
     let value = Client::of(&list.server.address)?.get(what, path, query).await?;
-    if let Some(text) = document(list.output.output, &value) {
+    if let Some(text) = document(&list.output, &value) {
         return write(&text?);
     }
     let answer: Answer<T> = typed(what, value)?;
@@ -50,6 +52,26 @@ pub(super) async fn print_at<T: Listed + DeserializeOwned>(
     write(&listing(&[answer.value], &list.output, now))
 }
 
+/// The items of a list that the arguments ask for, in their order, with a note where there are more.
+pub(super) async fn listed(
+    client: &Client,
+    what: &str,
+    path: &str,
+    query: Parameters,
+    list: &ListArgs,
+) -> Result<Value, CliError> {
+    let mut answer = client.list(what, path, query, list.limit).await?;
+    if let Some(path) = &list.sort_by {
+        sort_items(&mut answer, path)?;
+    }
+    // A list that was cut must not be taken for a whole one.
+    if list.limit.is_some() && answer["metadata"]["continue"].is_string() {
+        let shown = answer["items"].as_array().map_or(0, Vec::len);
+        eprintln!("{shown} shown, more exist; without --limit all are listed");
+    }
+    Ok(answer)
+}
+
 /// Asks for a list and prints it.
 pub(super) async fn print_list<T: Listed + DeserializeOwned>(
     nouns: &str,
@@ -58,8 +80,8 @@ pub(super) async fn print_list<T: Listed + DeserializeOwned>(
     list: &ListArgs,
 ) -> Result<(), CliError> {
     let what = format!("reading {nouns}");
-    let value = Client::of(&list.server.address)?.list(&what, path, query, list.limit).await?;
-    if documented(&what, list.output.output, &value)? {
+    let value = listed(&Client::of(&list.server.address)?, &what, path, query, list).await?;
+    if documented(&what, &list.output, &value)? {
         return Ok(());
     }
     let page: Page<T> = typed(&what, value)?;
@@ -76,8 +98,8 @@ pub(super) async fn print_list<T: Listed + DeserializeOwned>(
 }
 
 /// Prints an answer as a document, where one is asked for; either way fails where it was not [`understood`].
-pub(super) fn documented(what: &str, format: OutputFormat, value: &Value) -> Result<bool, CliError> {
-    let text = document(format, value).transpose()?;
+pub(super) fn documented(what: &str, output: &OutputArgs, value: &Value) -> Result<bool, CliError> {
+    let text = document(output, value).transpose()?;
     text.iter().try_for_each(|text| write(text))?;
     understood(what, value)?;
     Ok(text.is_some())
@@ -104,12 +126,20 @@ pub(super) fn print_time(list: &ListArgs, snapshot: &Snapshot) {
 
 /// Items in the form asked for, where that is made for people or is names.
 pub(super) fn listing<T: Listed>(items: &[T], output: &OutputArgs, now: Timestamp) -> String {
-    match output.output {
+    match &output.output {
         OutputFormat::Name => items.iter().map(|item| visible(&item.name()).into_owned() + "\n").collect(),
         format => {
-            let paint = Paint::for_stdout(output.color);
-            table(items, format == OutputFormat::Wide, now).render(paint, !output.no_headers)
+            let wide = matches!(format, OutputFormat::Wide | OutputFormat::Csv);
+            tabular(&table(items, wide, now), output)
         }
+    }
+}
+
+/// A table in the form asked for.
+pub(super) fn tabular(table: &Table, output: &OutputArgs) -> String {
+    match output.output {
+        OutputFormat::Csv => table.csv(!output.no_headers),
+        _ => table.render(Paint::for_stdout(output.color), !output.no_headers),
     }
 }
 

@@ -4,9 +4,9 @@ use std::time::Instant;
 
 use serde_json::json;
 
-use super::args::{BackupArgs, OutputFormat, ReportFormat, RestoreArgs};
+use super::args::{BackupArgs, RestoreArgs};
 use super::error::{CliError, Exit};
-use super::output::{document, write};
+use super::output::{report_text, write};
 use crate::backup::{self, BackupError, LastBackup, Manifest};
 use crate::format::{clock_time, in_bytes, visible};
 use strandline_clock::{Clock, SystemClock};
@@ -25,11 +25,6 @@ pub(super) fn backup(args: &BackupArgs) -> Result<(), CliError> {
             visible(&data)
         );
     }
-    let format = match args.output {
-        ReportFormat::Text => OutputFormat::Table,
-        ReportFormat::Json => OutputFormat::Json,
-        ReportFormat::Yaml => OutputFormat::Yaml,
-    };
     let value = json!({
         "path": args.to.display().to_string(), "offset": manifest.head, "observed_at": manifest.observed_at,
         "complete_from": manifest.complete_from, "complete_since": manifest.complete_since, "made_at": manifest.made_at, "bytes": manifest.bytes(), "took_ms": took_ms, "verified": true,
@@ -45,7 +40,7 @@ pub(super) fn backup(args: &BackupArgs) -> Result<(), CliError> {
             took_ms as f64 / 1000.0
         )
     };
-    write(&document(format, &value).unwrap_or_else(|| Ok(text()))?)
+    write(&report_text(args.output, &value, text)?)
 }
 
 /// `strandline restore`.

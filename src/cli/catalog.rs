@@ -168,7 +168,7 @@ pub(super) async fn left_behind(args: &LeftBehindArgs) -> Result<(), CliError> {
     let what = format!("listing resources left behind by environment {}", args.environment);
     let path = format!("/api/v1/environments/{}/left-behind", percent_encode(args.environment.as_str()));
     let value: Value = Client::of(&args.server.address)?.get(&what, &path, &parameters(&args.server)).await?;
-    if let Some(text) = document(args.output.output, &value) {
+    if let Some(text) = document(&args.output, &value) {
         return write(&text?);
     }
     let answer: Answer<LeftBehind> = typed(&what, value)?;

@@ -1,8 +1,8 @@
 //! `strandline config`: what can be said of a configuration without a server.
 
-use super::args::{ConfigCommand, OutputFormat};
+use super::args::ConfigCommand;
 use super::error::CliError;
-use super::output::{document, write};
+use super::output::{json_text, write, yaml_text};
 use super::serve::{load, unusable};
 use crate::format::visible;
 
@@ -24,13 +24,8 @@ pub(super) fn run(command: &ConfigCommand) -> Result<(), CliError> {
         }
         ConfigCommand::Print(args) => {
             let effective = crate::config::effective(&args.config).map_err(unusable)?;
-            print(OutputFormat::Yaml, &crate::config::printable(effective))
+            write(&yaml_text(&crate::config::printable(effective))?)
         }
-        ConfigCommand::Schema => print(OutputFormat::Json, &crate::config::schema()),
+        ConfigCommand::Schema => write(&json_text(&crate::config::schema())?),
     }
-}
-
-fn print(format: OutputFormat, value: &serde_json::Value) -> Result<(), CliError> {
-    let text = document(format, value).transpose()?;
-    write(&text.unwrap_or_default())
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use super::answers::{documented, listing, parameters, print_time, reference, typed};
+use super::answers::{documented, listed, listing, parameters, print_time, reference, typed};
 use super::args::{CoverageArgs, OutputFormat};
 use super::client::Client;
 use super::error::CliError;
@@ -23,15 +23,17 @@ pub(super) async fn list(args: &CoverageArgs) -> Result<(), CliError> {
         .add("kind", &args.kind)
         .add("state", &args.state);
     let client = Client::of(&list.server.address)?;
-    let value = client.list(what, "/api/v1/coverage", query, list.limit).await?;
-    if documented(what, list.output.output, &value)? {
+    let value = listed(&client, what, "/api/v1/coverage", query, list).await?;
+    if documented(what, &list.output, &value)? {
         return Ok(());
     }
     let mut page: Page<WatchCoverage> = typed(what, value)?;
     let now = reference(&list.server, &page.metadata.snapshot);
     print_time(list, &page.metadata.snapshot);
     // Hundreds of kinds are watched; what is not must not be lost among them.
-    page.items.sort_by_key(|item| item.state != CoverageState::Gap);
+    if list.sort_by.is_none() {
+        page.items.sort_by_key(|item| item.state != CoverageState::Gap);
+    }
     if !page.items.is_empty() {
         write(&listing(&page.items, &list.output, now))?;
     }

@@ -4,11 +4,11 @@ use serde_json::Value;
 
 use super::address::below;
 use super::answers::{parameters, typed};
-use super::args::{DiffArgs, DiffFormat, OutputFormat, ServerArgs, Subject};
+use super::args::{DiffArgs, DiffFormat, ServerArgs, Subject};
 use super::client::Client;
 use super::error::{CliError, Exit, Outcome};
 use super::line;
-use super::output::{Paint, document, write};
+use super::output::{Paint, json_text, write, yaml_text};
 use super::query::{Add, Parameters};
 use super::runtime::runtime;
 use crate::format::{change_sign, environment_diff, printed, resource_diff, visible};
@@ -60,11 +60,11 @@ async fn of_resource(args: &DiffArgs, subject: &Subject) -> Result<bool, CliErro
     let value = client.get(&what, &path, &query).await?;
     if patch.is_some() {
         let differs = value.as_array().is_none_or(|operations| !operations.is_empty());
-        return printed_document(OutputFormat::Json, &value).map(|()| differs);
+        return write(&json_text(&value)?).map(|()| differs);
     }
     let differs = |diff: &ResourceDiff| !diff.comparison.is_empty();
-    if let Some(format) = plain(args.output) {
-        printed_document(format, &value)?;
+    if let Some(text) = plain(args.output, &value).transpose()? {
+        write(&text)?;
         return typed::<Answer<ResourceDiff>>(&what, value).map(|answer| differs(&answer.value));
     }
     let answer: Answer<ResourceDiff> = typed(&what, value)?;
@@ -94,8 +94,8 @@ async fn of_environment(args: &DiffArgs, environment: &EnvironmentId) -> Result<
         .add("children", children.as_slice());
     let path = format!("/api/v1/environments/{}/diff", percent_encode(environment.as_str()));
     let value = Client::of(&args.server.address)?.list(&what, &path, query, args.limit).await?;
-    if let Some(format) = plain(args.output) {
-        printed_document(format, &value)?;
+    if let Some(text) = plain(args.output, &value).transpose()? {
+        write(&text)?;
         return typed::<EnvironmentDiff>(&what, value).map(|diff| !diff.is_empty());
     }
     let diff: EnvironmentDiff = typed(&what, value)?;
@@ -119,17 +119,13 @@ fn names(diff: &EnvironmentDiff) -> String {
     diff.items.iter().map(name).collect()
 }
 
-/// The form in which an answer is printed as it is.
-fn plain(format: DiffFormat) -> Option<OutputFormat> {
+/// An answer as it is, in the forms that print that.
+fn plain(format: DiffFormat, value: &Value) -> Option<Result<String, CliError>> {
     match format {
-        DiffFormat::Json => Some(OutputFormat::Json),
-        DiffFormat::Yaml => Some(OutputFormat::Yaml),
+        DiffFormat::Json => Some(json_text(value)),
+        DiffFormat::Yaml => Some(yaml_text(value)),
         DiffFormat::Text | DiffFormat::Patch | DiffFormat::Name => None,
     }
-}
-
-fn printed_document(format: OutputFormat, value: &Value) -> Result<(), CliError> {
-    document(format, value).map_or(Ok(()), |text| write(&text?))
 }
 
 fn warn(snapshot: &Snapshot) {

@@ -4,10 +4,10 @@ use std::path::Path;
 
 use serde_json::to_value;
 
-use super::args::{DoctorArgs, OutputFormat, ReportFormat, RoleWidth};
+use super::args::{DoctorArgs, RoleWidth};
 use super::error::CliError;
 use super::kinds::selected;
-use super::output::{document, write};
+use super::output::{report_text, write};
 use super::progress::Progress;
 use super::runtime::runtime;
 use crate::doctor::{self, Manifest, Report};
@@ -60,13 +60,8 @@ pub(super) fn run(args: &DoctorArgs) -> Result<(), CliError> {
 }
 
 fn print(args: &DoctorArgs, report: &Report) -> Result<(), CliError> {
-    let format = match args.output {
-        ReportFormat::Text => OutputFormat::Table,
-        ReportFormat::Json => OutputFormat::Json,
-        ReportFormat::Yaml => OutputFormat::Yaml,
-    };
     let value = to_value(report).map_err(|error| CliError::new("writing the report", error))?;
-    write(&document(format, &value).unwrap_or_else(|| Ok(text(report)))?)
+    write(&report_text(args.output, &value, || text(report))?)
 }
 
 /// The roles that are missing, as documents of YAML and nothing else.

@@ -90,7 +90,7 @@ impl Shown for Linked {
             }
             rows
         });
-        Table { headers: vec!["CAUSE", "EDGE", "DEPENDENT"], rows: rows.collect() }
+        Table::new(["CAUSE", "EDGE", "DEPENDENT"], rows.collect())
     }
 }
 

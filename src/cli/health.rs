@@ -72,10 +72,7 @@ fn table(judged: &[Judged]) -> Table {
             Cell::text(rule),
         ]
     };
-    Table {
-        headers: vec!["NAME", "KIND", "HEALTH", "REASON", "MESSAGE", "RULE"],
-        rows: judged.iter().map(row).collect(),
-    }
+    Table::new(["NAME", "KIND", "HEALTH", "REASON", "MESSAGE", "RULE"], judged.iter().map(row).collect())
 }
 
 #[cfg(test)]

@@ -75,8 +75,8 @@ fn table(differ: &[&Tried]) -> Table {
             Cell::text(rule),
         ]
     };
-    let headers = vec!["CASE", "WANT", "HEALTH", "REASON", "MESSAGE", "RULE"];
-    Table { headers, rows: differ.iter().map(row).collect() }
+    let headers = ["CASE", "WANT", "HEALTH", "REASON", "MESSAGE", "RULE"];
+    Table::new(headers, differ.iter().map(row).collect())
 }
 
 /// A case as a line of JSON: its verdict, what is wanted, and whether they agree.

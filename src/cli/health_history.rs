@@ -6,7 +6,7 @@ use super::args::{HealthArgs, OutputFormat};
 use super::client::Client;
 use super::error::CliError;
 use super::line::{Style, moment};
-use super::output::{Paint, document, write};
+use super::output::{Paint, drawing, write};
 use super::query::Add;
 use super::runtime::runtime;
 use super::table::{Cell, Table};
@@ -27,7 +27,7 @@ async fn show(args: &HealthArgs) -> Result<(), CliError> {
         .add_of("--since", "since", args.since.as_slice())
         .add("limit", args.limit.as_slice());
     let value = Client::of(&args.server.address)?.get(&what, &path, &query).await?;
-    if let Some(text) = document(args.output.output, &value) {
+    if let Some(text) = drawing(&args.output, &value) {
         return write(&text?);
     }
     let answer: Answer<HealthHistory> = typed(&what, value)?;
@@ -112,7 +112,7 @@ fn table(history: &HealthHistory, form: Form) -> Table {
         cells.extend((reasons && style.wide).then(|| Cell::text(&one.message)));
         cells
     };
-    Table { rows: history.intervals.iter().map(row).collect(), headers }
+    Table::new(headers, history.intervals.iter().map(row).collect())
 }
 
 #[cfg(test)]

@@ -92,7 +92,7 @@ fn print<T: Listed + Serialize>(rows: &[T], failed: &[Failed], args: &KindsArgs)
             visible(&format!("cluster {}{group}: {}", failure.cluster, failure.message))
         );
     }
-    match document(args.output.output, &json!({"items": rows, "metadata": {"failed": failed}})) {
+    match document(&args.output, &json!({"items": rows, "metadata": {"failed": failed}})) {
         Some(text) => write(&text?),
         None => write(&listing(rows, &args.output, SystemClock.now())),
     }

@@ -17,6 +17,7 @@ mod doctor;
 mod edges;
 mod error;
 mod forget;
+mod habits;
 mod health;
 mod health_cases;
 mod health_history;
@@ -40,6 +41,7 @@ mod relist;
 mod runtime;
 mod serve;
 mod table;
+mod template;
 mod timeline;
 mod tls;
 mod token;
@@ -59,6 +61,7 @@ pub use args::{
     TokenArgs, TokenText, TreeArgs, VersionArgs, WaitArgs, WaitCondition, WhyArgs,
 };
 pub use error::{CliError, Exit, Outcome};
+pub use habits::{is_kubectl_plugin, reorder};
 
 /// Carries out a command.
 ///

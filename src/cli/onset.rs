@@ -6,7 +6,7 @@ use super::args::{OnsetArgs, OutputFormat};
 use super::client::Client;
 use super::error::CliError;
 use super::line::{Beside, Style, moment};
-use super::output::{Paint, document, width, write};
+use super::output::{Paint, drawing, width, write};
 use super::query::Add;
 use crate::format::{
     Places, age, clock_time, difference_line, entry_name, entry_subject, entry_words, grouped, lasted,
@@ -28,7 +28,7 @@ pub(super) async fn onset(args: &OnsetArgs) -> Result<(), CliError> {
         .add("health", args.health.as_slice())
         .add("window", args.window.as_slice());
     let value = Client::of(&args.server.address)?.get(&what, &path, &query).await?;
-    if let Some(text) = document(args.output.output, &value) {
+    if let Some(text) = drawing(&args.output, &value) {
         return write(&text?);
     }
     let answer: Answer<Onset> = typed(&what, value)?;

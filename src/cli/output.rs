@@ -4,8 +4,8 @@ use std::io::{self, IsTerminal, Write};
 
 use serde_json::Value;
 
-use super::args::{ColorChoice, OutputFormat};
-use super::error::CliError;
+use super::args::{ColorChoice, OutputArgs, OutputFormat, ReportFormat};
+use super::error::{CliError, Exit};
 use strandline_model::Health;
 
 /// Whether to use colours.
@@ -77,17 +77,56 @@ pub(super) fn width() -> Option<usize> {
         .or_else(|| terminal_size::terminal_size_of(io::stdout()).map(|(width, _)| usize::from(width.0)))
 }
 
-/// An answer as JSON or YAML; none for the forms that are made for people.
-pub(super) fn document(format: OutputFormat, value: &Value) -> Option<Result<String, CliError>> {
-    let failed = |error: String| CliError::new("writing the answer", error);
-    match format {
-        OutputFormat::Json => {
-            let text = serde_json::to_string_pretty(value);
-            Some(text.map(|text| text + "\n").map_err(|error| failed(error.to_string())))
+/// An answer in a form that its JSON decides; none for those that each command makes itself.
+pub(super) fn document(output: &OutputArgs, value: &Value) -> Option<Result<String, CliError>> {
+    match &output.output {
+        OutputFormat::JsonPath(template) => Some(template.render(value)),
+        OutputFormat::CustomColumns(columns) => {
+            let paint = Paint::for_stdout(output.color);
+            Some(columns.table(value).map(|table| table.render(paint, !output.no_headers)))
         }
-        OutputFormat::Yaml => Some(serde_saphyr::to_string(value).map_err(|error| failed(error.to_string()))),
-        OutputFormat::Table | OutputFormat::Wide | OutputFormat::Name => None,
+        OutputFormat::Json => Some(json_text(value)),
+        OutputFormat::Yaml => Some(yaml_text(value)),
+        OutputFormat::Table | OutputFormat::Wide | OutputFormat::Name | OutputFormat::Csv => None,
     }
+}
+
+/// The same of an answer that is drawn rather than listed, and so has no rows.
+pub(super) fn drawing(output: &OutputArgs, value: &Value) -> Option<Result<String, CliError>> {
+    if output.output == OutputFormat::Csv {
+        let why = "this command draws its answer and has no rows for -o csv";
+        return Some(Err(CliError::new("writing the answer", why)
+            .hint("use -o json, or -o custom-columns")
+            .exit(Exit::Usage)));
+    }
+    document(output, value)
+}
+
+/// A report in the form asked for.
+pub(super) fn report_text(
+    format: ReportFormat,
+    value: &Value,
+    text: impl FnOnce() -> String,
+) -> Result<String, CliError> {
+    match format {
+        ReportFormat::Text => Ok(text()),
+        ReportFormat::Json => json_text(value),
+        ReportFormat::Yaml => yaml_text(value),
+    }
+}
+
+fn failed_to_write(error: impl std::fmt::Display) -> CliError {
+    CliError::new("writing the answer", error)
+}
+
+/// Indented JSON.
+pub(super) fn json_text(value: &Value) -> Result<String, CliError> {
+    serde_json::to_string_pretty(value).map(|text| text + "\n").map_err(failed_to_write)
+}
+
+/// YAML.
+pub(super) fn yaml_text(value: &Value) -> Result<String, CliError> {
+    serde_saphyr::to_string(value).map_err(failed_to_write)
 }
 
 /// Writes to standard output; a reader that has seen enough, such as `head`, is no failure.
@@ -130,7 +169,7 @@ mod tests {
             "others": [null, true, 0, -5, 1.5, 18446744073709551615u64, [], {}, [[1], [2, [3]]]],
             "n": {"a": {"b": []}, "1": 1, "yes": "yes", "": 0}
         });
-        let text = document(OutputFormat::Yaml, &value).and_then(Result::ok).unwrap_or_default();
+        let text = yaml_text(&value).unwrap_or_default();
         assert_eq!(serde_saphyr::from_str::<Value>(&text).ok(), Some(value), "{text}");
         assert!(!text.contains('\u{1b}'), "no escape reaches the terminal: {text}");
     }

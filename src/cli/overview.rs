@@ -1,11 +1,11 @@
 //! Environments counted in groups.
 
-use super::answers::{documented, parameters, reference, typed};
+use super::answers::{documented, parameters, reference, tabular, typed};
 use super::args::{FilterArgs, OutputFormat, OverviewArgs};
 use super::client::Client;
 use super::error::CliError;
 use super::line;
-use super::output::{Paint, write};
+use super::output::write;
 use super::query::{Add, Parameters};
 use super::table::{Cell, Table};
 use crate::format::{self, age, deployment_time, grouped, several, visible};
@@ -35,7 +35,7 @@ pub(super) async fn overview(args: &OverviewArgs) -> Result<(), CliError> {
         .add("environments", rows(args).as_slice())
         .add("order", args.order.as_slice());
     let value = Client::of(&args.server.address)?.get(what, "/api/v1/overview", &query).await?;
-    if documented(what, args.output.output, &value)? {
+    if documented(what, &args.output, &value)? {
         return Ok(());
     }
     let answer: Answer<Overview> = typed(what, value)?;
@@ -55,13 +55,19 @@ pub(super) async fn overview(args: &OverviewArgs) -> Result<(), CliError> {
         eprintln!("No environments found.");
         return Ok(());
     }
-    let paint = Paint::for_stdout(args.output.color);
-    let wide = args.output.output == OutputFormat::Wide;
-    write(&table(overview, wide).render(paint, !args.output.no_headers))?;
-    if let Some(page) = &overview.environments {
+    let csv = args.output.output == OutputFormat::Csv;
+    let wide = csv || args.output.output == OutputFormat::Wide;
+    let environments = overview.environments.as_ref().map(|page| {
         let rows = page.items.iter().map(|one| environment(one, now)).collect();
-        let table = Table { headers: ENVIRONMENT_HEADERS.to_vec(), rows };
-        write(&format!("\n{}", table.render(paint, !args.output.no_headers)))?;
+        tabular(&Table::new(ENVIRONMENT_HEADERS, rows), &args.output)
+    });
+    let groups = tabular(&table(overview, wide), &args.output);
+    match environments {
+        // Values have one header.
+        Some(environments) if csv => write(&environments)?,
+        Some(environments) => write(&format!("{groups}
+{environments}"))?,
+        None => write(&groups)?,
     }
     eprintln!("{}", summary(overview));
     Ok(())
@@ -130,7 +136,8 @@ fn table(overview: &Overview, wide: bool) -> Table {
     let keys = overview.group_by.iter().map(header);
     let headers: Vec<_> = keys.chain(narrow.iter().chain(if wide { more } else { &[] }).copied()).collect();
     let row = |group: &OverviewGroup| cells(group).into_iter().take(headers.len()).collect();
-    Table { rows: overview.groups.iter().map(row).collect(), headers }
+    let rows = overview.groups.iter().map(row).collect();
+    Table::new(headers, rows)
 }
 
 fn cells(group: &OverviewGroup) -> Vec<Cell> {
@@ -165,6 +172,7 @@ fn summary(overview: &Overview) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cli::output::Paint;
     use crate::format::tests::NOON;
     use strandline_model::{EnvironmentId, Health, HealthCounts};
     use strandline_protocol::{OverviewCounts, OverviewEnvironment};

@@ -11,7 +11,7 @@ use super::args::{
 use super::client::Client;
 use super::error::{CliError, Exit};
 use super::line::Style;
-use super::output::{Paint, document, write};
+use super::output::{Paint, document, drawing, write};
 use super::query::{Add, Parameters};
 use super::runtime::runtime;
 use super::views::Listed;
@@ -22,6 +22,7 @@ use strandline_protocol::{
     Agent, Answer, Cluster, Collapse, Deployment, Environment, FoldedEvent, Graph, Project, ProjectGroup,
     Resource, ResourceDetail, Version,
 };
+use strandline_query::Presence;
 use strandline_syntax::percent_encode;
 
 /// Runs a command that reads.
@@ -84,20 +85,20 @@ async fn get(command: &GetCommand) -> Result<(), CliError> {
         GetCommand::Clusters { list } => {
             print_list::<Cluster>("clusters", "/api/v1/clusters", parameters(&list.server), list).await
         }
-        GetCommand::Resources { resource: Some(resource), place, list, .. } => {
-            one(resource, place, list).await
+        GetCommand::Resources { resource: Some(resource), place, list, answer, .. } => {
+            one(resource, place, list, *answer).await
         }
-        GetCommand::Resources { resource: None, place, kind, health, owner, order, list } => {
-            let what = "reading resources";
-            if place.cluster.is_some() || place.namespace.is_some() {
-                let why = "--cluster and --namespace apply to a single resource only";
-                return Err(CliError::new(what, why)
-                    .hint("use `strandline find` to list resources of a cluster or namespace")
-                    .exit(Exit::Usage));
-            }
-            let environment = place.within.as_ref();
-            let environment =
-                environment.ok_or_else(|| CliError::new(what, "no environment given").exit(Exit::Usage))?;
+        GetCommand::Resources { resource: None, place, kind, health, owner, order, list, .. } => {
+            let in_places = place.cluster.is_some() || place.namespace.is_some();
+            let Some(environment) = place.within.as_ref().filter(|_| !in_places) else {
+                if !health.is_empty() || owner.is_some() || order.is_some() {
+                    let why = "--health, --owner and --order apply to the resources of an environment";
+                    return Err(CliError::new("reading resources", why)
+                        .hint("name the environment with -e, and leave --cluster and --namespace out")
+                        .exit(Exit::Usage));
+                }
+                return address::list_kinds(kind, place, Presence::Present, list).await;
+            };
             let path = format!("/api/v1/environments/{}/resources", percent_encode(environment.as_str()));
             let query = parameters(&list.server)
                 .add("kind", kind)
@@ -133,11 +134,21 @@ async fn events(args: &EventsArgs) -> Result<(), CliError> {
     print_list::<FoldedEvent>("events", &path, query, &args.list).await
 }
 
-/// One resource with its object.
-async fn one(subject: &Subject, place: &PlaceArgs, list: &ListArgs) -> Result<(), CliError> {
+/// One resource: its object in the forms for programs, or the line that lists have of it.
+async fn one(subject: &Subject, place: &PlaceArgs, list: &ListArgs, answer: bool) -> Result<(), CliError> {
     let (path, cluster) = below(subject, place, &list.server, "").await?;
     let query = parameters(&list.server).add("cluster", cluster.as_slice());
-    print_at::<ResourceDetail>(&format!("reading resource {subject}"), &path, &query, list).await
+    let what = format!("reading resource {subject}");
+    let for_people = matches!(
+        list.output.output,
+        OutputFormat::Table | OutputFormat::Wide | OutputFormat::Name | OutputFormat::Csv
+    );
+    if answer || for_people {
+        return print_at::<ResourceDetail>(&what, &path, &query, list).await;
+    }
+    let mut value = Client::of(&list.server.address)?.get(&what, &path, &query).await?;
+    let text = document(&list.output, &value["object"].take());
+    text.map_or(Ok(()), |text| write(&text?))
 }
 
 async fn draw(args: &TreeArgs) -> Result<(), CliError> {
@@ -154,7 +165,7 @@ async fn draw(args: &TreeArgs) -> Result<(), CliError> {
         None => None,
     };
     let value = client.get(&what, &path, &drawn(args, under)).await?;
-    if let Some(text) = document(args.output.output, &value) {
+    if let Some(text) = drawing(&args.output, &value) {
         return write(&text?);
     }
     let answer: Answer<Graph> = typed(&what, value)?;
@@ -188,7 +199,7 @@ fn version(args: &VersionArgs) -> Result<(), CliError> {
     let value = json!({
         "name": "strandline", "version": version, "commit": commit, "build_date": build_date, "target": target,
     });
-    match document(args.output.output, &value) {
+    match drawing(&args.output, &value) {
         Some(text) => write(&text?),
         None => write(&format!("strandline {version} (commit {commit}, built {build_date}, {target})\n")),
     }

@@ -6,9 +6,9 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::args::{OutputFormat, RedactArgs, ReportFormat};
+use super::args::RedactArgs;
 use super::error::{CliError, Exit};
-use super::output::{document, write};
+use super::output::{report_text, write};
 use super::progress::Progress;
 use super::serve::log_to_stderr;
 use crate::erasure::{self, Elsewhere, ErasureError, Report, Request};
@@ -44,13 +44,8 @@ pub(super) fn run(args: &RedactArgs) -> Result<(), CliError> {
     };
     progress.end();
     let report = report.map_err(failure)?;
-    let format = match args.output {
-        ReportFormat::Text => OutputFormat::Table,
-        ReportFormat::Json => OutputFormat::Json,
-        ReportFormat::Yaml => OutputFormat::Yaml,
-    };
     let text = || text(&report, args.dry_run);
-    write(&document(format, &value(&report, args.dry_run)).unwrap_or_else(|| Ok(text()))?)?;
+    write(&report_text(args.output, &value(&report, args.dry_run), text)?)?;
     if report.found.kept_in.is_empty() && report.elsewhere.is_empty() || args.dry_run {
         return Ok(());
     }

@@ -6,7 +6,7 @@ use super::args::{OutputFormat, TimelineArgs};
 use super::client::Client;
 use super::error::CliError;
 use super::line::{Style, moment};
-use super::output::{Paint, document, width, write};
+use super::output::{Paint, drawing, width, write};
 use super::query::Add;
 use super::table::{Cell, Table};
 use crate::format::{
@@ -42,7 +42,7 @@ pub(super) async fn timeline(args: &TimelineArgs) -> Result<(), CliError> {
         .add("limit", &[args.limit])
         .add("buckets", people.then(|| columns() - MARGIN).as_slice());
     let value = Client::of(&args.server.address)?.get(&what, &path, &query).await?;
-    if let Some(text) = document(args.output.output, &value) {
+    if let Some(text) = drawing(&args.output, &value) {
         return write(&text?);
     }
     let page: TimelinePage = typed(&what, value)?;
@@ -180,7 +180,7 @@ fn table(entries: &[Entry], style: Style) -> Table {
         }
         cells
     };
-    Table { rows: entries.iter().map(row).collect(), headers }
+    Table::new(headers, entries.iter().map(row).collect())
 }
 
 #[cfg(test)]

@@ -5,9 +5,9 @@ use std::path::Path;
 
 use serde_json::to_value;
 
-use super::args::{ExportArgs, ImportArgs, ImportForm, OutputFormat, ReportFormat};
+use super::args::{ExportArgs, ImportArgs, ImportForm};
 use super::error::{CliError, Exit};
-use super::output::{document, write};
+use super::output::{report_text, write};
 use crate::format::{clock_time, grouped, in_bytes, visible};
 use crate::transfer::{self, Content, Dump, Exported, Imported, Selection, TransferError};
 use strandline_clock::{Clock, SystemClock};
@@ -61,13 +61,8 @@ pub(super) fn import(args: &ImportArgs) -> Result<(), CliError> {
                 .map_err(failure(IMPORTING))?
         }
     };
-    let format = match args.summary {
-        ReportFormat::Text => OutputFormat::Table,
-        ReportFormat::Json => OutputFormat::Json,
-        ReportFormat::Yaml => OutputFormat::Yaml,
-    };
     let value = to_value(&imported).map_err(|error| CliError::new("writing the summary", error))?;
-    write(&document(format, &value).unwrap_or_else(|| Ok(summary(&imported)))?)
+    write(&report_text(args.summary, &value, || summary(&imported))?)
 }
 
 /// What all the files hold.

@@ -31,7 +31,8 @@ pub(super) fn table<T: Listed>(items: &[T], wide: bool, now: Timestamp) -> Table
     let (narrow, more) = T::HEADERS;
     let headers: Vec<_> = narrow.iter().chain(if wide { more } else { &[] }).copied().collect();
     let row = |item: &T| item.cells(now).into_iter().take(headers.len()).collect();
-    Table { rows: items.iter().map(row).collect(), headers }
+    let rows = items.iter().map(row).collect();
+    Table::new(headers, rows)
 }
 
 /// The namespace of a target, or a star for all of them.

@@ -5,7 +5,7 @@ use super::args::{OutputFormat, WhyArgs};
 use super::client::Client;
 use super::error::CliError;
 use super::line::{Beside, Style};
-use super::output::{Paint, document, write};
+use super::output::{Paint, drawing, write};
 use super::query::Add;
 use super::views::Listed;
 use crate::format::{Places, grouped, missing_end, preface, visible};
@@ -19,7 +19,7 @@ pub(super) async fn why(args: &WhyArgs) -> Result<(), CliError> {
     let path = format!("/api/v1/environments/{}/why", percent_encode(args.environment.as_str()));
     let query = parameters(&args.server).add("limit", args.limit.as_slice());
     let value = Client::of(&args.server.address)?.get(&what, &path, &query).await?;
-    if let Some(text) = document(args.output.output, &value) {
+    if let Some(text) = drawing(&args.output, &value) {
         return write(&text?);
     }
     let answer: Answer<Why> = typed(&what, value)?;

@@ -81,7 +81,7 @@ impl HealthArgs {
 /// The file of objects, if one is given; its results have fewer output formats than answers of a server.
 fn objects(file: Option<&PathBuf>, output: &OutputArgs, what: &str) -> Result<Option<ObjectsArgs>, String> {
     let Some(file) = file.cloned() else { return Ok(None) };
-    let &OutputArgs { output, no_headers, color } = output;
+    let &OutputArgs { ref output, no_headers, color } = output;
     let output = match output {
         OutputFormat::Table => LineFormat::Table,
         OutputFormat::Json => LineFormat::Json,

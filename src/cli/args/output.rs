@@ -2,6 +2,9 @@
 
 use clap::{Args, ValueEnum};
 
+use std::str::FromStr;
+
+use super::super::template::{CustomColumns, FieldPath, Template};
 use super::address::AddressArgs;
 use super::values::{number, time};
 use strandline_model::At;
@@ -12,6 +15,9 @@ pub struct ListArgs {
     /// Limit the number of items; default: all
     #[arg(long, value_parser = number(1..=u64::MAX))]
     pub limit: Option<u64>,
+    /// Sort by a field of the JSON output, such as .health.since; default: the order of the server
+    #[arg(long, value_name = "PATH")]
+    pub sort_by: Option<FieldPath>,
     /// Where from.
     #[command(flatten)]
     pub server: ServerArgs,
@@ -37,8 +43,8 @@ pub struct ServerArgs {
 /// How to print.
 #[derive(Clone, Debug, Args)]
 pub struct OutputArgs {
-    /// Output format
-    #[arg(short, long, value_enum, default_value_t = OutputFormat::Table)]
+    /// Output format: table, wide, json, yaml, name, csv, jsonpath=TEMPLATE, custom-columns=NAME:.path,…
+    #[arg(short, long, value_name = "FORMAT", default_value = "table")]
     pub output: OutputFormat,
     /// Do not print table headers
     #[arg(long)]
@@ -48,8 +54,8 @@ pub struct OutputArgs {
     pub color: ColorChoice,
 }
 
-/// Output formats of lists.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+/// Output formats of commands that read.
+#[derive(Clone, Debug, PartialEq)]
 pub enum OutputFormat {
     /// A table.
     Table,
@@ -61,6 +67,42 @@ pub enum OutputFormat {
     Yaml,
     /// One name per line.
     Name,
+    /// The wide table as comma-separated values.
+    Csv,
+    /// A JSONPath template of the JSON.
+    JsonPath(Template),
+    /// A table of fields of the JSON.
+    CustomColumns(CustomColumns),
+}
+
+impl OutputFormat {
+    /// Those without a value.
+    const PLAIN: [(&'static str, OutputFormat); 6] = [
+        ("table", OutputFormat::Table),
+        ("wide", OutputFormat::Wide),
+        ("json", OutputFormat::Json),
+        ("yaml", OutputFormat::Yaml),
+        ("name", OutputFormat::Name),
+        ("csv", OutputFormat::Csv),
+    ];
+}
+
+impl FromStr for OutputFormat {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text.split_once('=') {
+            Some(("jsonpath", template)) => template.parse().map(OutputFormat::JsonPath),
+            Some(("custom-columns", columns)) => columns.parse().map(OutputFormat::CustomColumns),
+            _ => {
+                let plain = OutputFormat::PLAIN.into_iter().find(|(name, _)| *name == text);
+                plain.map(|(_, format)| format).ok_or_else(|| {
+                    "use table, wide, json, yaml, name, csv, jsonpath=TEMPLATE or custom-columns=NAME:.path"
+                        .to_owned()
+                })
+            }
+        }
+    }
 }
 
 /// When to use colours.

@@ -163,10 +163,13 @@ pub enum GetCommand {
         #[command(flatten)]
         list: ListArgs,
     },
-    /// Resources of an environment, or one resource with its object
+    /// Resources of an environment or of a kind, or one resource with its object; `get pods` and `get deploy/web` are the same
     #[command(
         visible_alias = "resource",
         after_help = "Examples:
+  strandline get pods -e shop.web.production
+  strandline get deployments.apps -n shop --cluster us-east
+  strandline get deploy/web -n shop -o yaml | kubectl diff -f -
   strandline get resources -e shop.web.production --kind Pod
   strandline get resources -e shop.web.production --health Degraded -o name
   strandline get resources -e shop.web.production --order health --limit 20 -o wide
@@ -174,16 +177,22 @@ pub enum GetCommand {
   strandline get resource deploy/web -n shop -o yaml --at 2h"
     )]
     Resources {
-        /// Only this resource, as KIND/NAME or by its UID; -o json and -o yaml include its object
+        /// Only this resource, as KIND/NAME or by its UID; -o json and -o yaml print its object
         #[arg(
-            value_name = "RESOURCE", required_unless_present = "within",
-            conflicts_with_all = ["kind", "health", "owner", "order", "limit"],
+            value_name = "RESOURCE", required_unless_present_any = ["within", "kind"],
+            conflicts_with_all = ["kind", "health", "owner", "order", "limit", "all_namespaces"],
         )]
         resource: Option<Subject>,
+        /// With RESOURCE and -o json or -o yaml: the whole answer of the API, in which the object is one field
+        #[arg(long, requires = "resource", conflicts_with_all = ["kind", "health", "owner", "order", "limit"])]
+        answer: bool,
+        /// Resources of all namespaces, as without --namespace
+        #[arg(short = 'A', long, conflicts_with = "namespace")]
+        all_namespaces: bool,
         /// Where.
         #[command(flatten)]
         place: PlaceArgs,
-        /// Only these kinds, such as Pod
+        /// Only these kinds, by any name that kubectl takes, such as Pod or deploy
         #[arg(long, value_delimiter = ',')]
         kind: Vec<String>,
         /// Only these health states: Healthy, Suspended, Progressing, Missing, Degraded, Unknown
