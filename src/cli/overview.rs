@@ -65,8 +65,10 @@ pub(super) async fn overview(args: &OverviewArgs) -> Result<(), CliError> {
     match environments {
         // Values have one header.
         Some(environments) if csv => write(&environments)?,
-        Some(environments) => write(&format!("{groups}
-{environments}"))?,
+        Some(environments) => write(&format!(
+            "{groups}
+{environments}"
+        ))?,
         None => write(&groups)?,
     }
     eprintln!("{}", summary(overview));
