@@ -141,6 +141,7 @@ async fn serve(data: &Path, stop: &CancellationToken) -> SocketAddr {
         access: AccessConfig { allow_anonymous_read: true, ..AccessConfig::default() },
         access_file: None,
         views: Vec::new(),
+        links: strandline::app::LinkTemplates::default(),
         retention: RetentionConfig::default(),
         consistency: None,
         ignored: Vec::new(),

@@ -4,6 +4,7 @@
 mod announcement;
 pub mod diffs;
 pub mod images;
+mod links;
 mod ports;
 pub mod selection;
 pub mod span;
@@ -11,5 +12,6 @@ mod state;
 pub mod watch;
 
 pub use announcement::{Announcement, Notice};
+pub use links::{LinkTemplate, LinkTemplates, OF_DEPLOYMENT, OF_ENVIRONMENT, OF_RESOURCE};
 pub use ports::{ClusterLists, Metrics, Readiness, Rebuilding, RelistFilter, Relisting};
 pub use state::AppState;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::announcement::Announcement;
+use super::links::LinkTemplates;
 use super::ports::{Metrics, Readiness, Rebuilding, Relisting};
 use super::watch::Watch;
 use crate::catalog::CatalogWriter;
@@ -32,6 +33,8 @@ pub struct AppState {
     pub relisting: Arc<dyn Relisting>,
     /// The overviews that the configuration gives names.
     pub views: Arc<[SavedView]>,
+    /// Links to elsewhere, by the configuration.
+    pub links: Arc<LinkTemplates>,
     /// Paths that differences leave out, by the configuration.
     pub ignored: Arc<[PathRule]>,
     /// The time from which pages count ages; of a request it is read once.

@@ -25,6 +25,7 @@ pub(super) fn check(file: File, origin: &Path) -> Result<Config, Vec<Mistake>> {
     let environments = check.environments(&file, &clusters);
     let rules = check.rules(&file);
     let views = check.views(&file);
+    let links = check.links(&file);
     let ignored = check.diff(&file);
     let access = check.who_may_ask(&file.access);
     let retention = check.retention(&file.retention);
@@ -46,6 +47,7 @@ pub(super) fn check(file: File, origin: &Path) -> Result<Config, Vec<Mistake>> {
         rules,
         access,
         views,
+        links,
         retention,
         consistency,
         ignored,

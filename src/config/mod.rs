@@ -12,6 +12,7 @@ mod diff;
 mod error;
 mod file;
 mod issuers;
+mod links;
 mod listener;
 mod load;
 mod metrics;

@@ -46,6 +46,7 @@ impl Config {
                 parse: |text, path| parse_access(text, path).map_err(|error| error.to_string()),
             }),
             views: self.views,
+            links: self.links,
             retention: self.retention,
             consistency: self.consistency,
             ignored: self.ignored,

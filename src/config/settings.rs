@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::app::LinkTemplates;
 use crate::catalog::{AgentFolderConfig, NamespaceEnvironments, QuotaConfig};
 use crate::http::Origins;
 use crate::http::auth::AccessConfig;
@@ -44,6 +45,8 @@ pub struct Config {
     pub access: AccessConfig,
     /// Overviews by name.
     pub views: Vec<SavedView>,
+    /// Links to elsewhere.
+    pub links: LinkTemplates,
     /// What is kept for how long.
     pub retention: RetentionConfig,
     /// How often each kind is compared with what its cluster has; none for once a day.

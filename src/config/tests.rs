@@ -4,6 +4,7 @@
 
 mod catalog;
 mod diff;
+mod links;
 mod namespaces;
 mod quotas;
 mod redact;

@@ -4,7 +4,7 @@
 const SHARED_MAX: usize = 24;
 
 /// A text in so many letters: its middle gives way, since both ends of names, paths and digests tell more.
-pub(super) fn cut(text: &str, letters: usize) -> String {
+pub fn cut(text: &str, letters: usize) -> String {
     let count = text.chars().count();
     if count <= letters {
         return text.to_owned();

@@ -14,6 +14,7 @@ mod timeline;
 mod tree;
 
 pub use age::{age, lasted, moment};
+pub use cut::cut;
 pub use diff::{
     below as children_below, change_sign, change_word, counted, environment_diff, health_moved, names,
     printed, resource_diff, title,
@@ -284,7 +285,7 @@ pub(crate) mod tests {
         let uids: Vec<Option<Uid>> = parents.iter().map(|parent| parent.map(uid)).collect();
         let joined = nodes.into_iter().zip(uids).zip(below);
         let nodes = joined.map(|((resource, parent), below)| GraphNode { resource, parent, below }).collect();
-        Graph { environment, nodes, groups: Vec::new(), edges, truncated: false }
+        Graph { environment, nodes, groups: Vec::new(), edges, missing: Vec::new(), truncated: false }
     }
 
     /// Healthy resources of a kind that a graph only counts.

@@ -19,7 +19,7 @@ use super::error::ServiceError;
 use super::options::{Options, Watched};
 use super::readiness::Checks;
 use super::running::Service;
-use crate::app::{Announcement, Notice};
+use crate::app::{Announcement, LinkTemplates, Notice};
 use crate::format::{clock_time, lasted};
 use crate::http::Origins;
 use crate::http::auth::AccessConfig;
@@ -164,6 +164,8 @@ async fn run(
             access: AccessConfig { allow_anonymous_read: true, ..AccessConfig::default() },
             access_file: None,
             views: views(),
+            // Made up too, they would lead nowhere.
+            links: LinkTemplates::default(),
             retention: RetentionConfig::default(),
             consistency: None,
             ignored: Vec::new(),

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::access::AccessFile;
 use super::retention::RetentionConfig;
-use crate::app::Announcement;
+use crate::app::{Announcement, LinkTemplates};
 use crate::catalog::{AgentFolderConfig, NamespaceEnvironments, QuotaConfig};
 use crate::http::Origins;
 use crate::http::auth::AccessConfig;
@@ -75,6 +75,8 @@ pub struct Options {
     pub access_file: Option<AccessFile>,
     /// Overviews by name.
     pub views: Vec<SavedView>,
+    /// Links to elsewhere.
+    pub links: LinkTemplates,
     /// What is kept for how long.
     pub retention: RetentionConfig,
     /// How often each kind is compared with what its cluster has; none for once a day.

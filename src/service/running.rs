@@ -139,7 +139,7 @@ impl Service {
         let metrics = Arc::new(Exposition::new(sources));
         let catalog = CatalogWriter::new(&appender).with_quotas(options.quotas);
         let (views, clock_of, rebuilding) = (options.views.into(), Arc::clone(&clock), Arc::new(rebuild));
-        let ignored = options.ignored.into();
+        let (ignored, links) = (options.ignored.into(), Arc::new(options.links));
         let (file, known, now) = (options.access_file, Arc::clone(&access), Arc::clone(&clock));
         watchers.keep("access", move |stop| {
             access::follow(file.clone(), Arc::clone(&known), Arc::clone(&now), stop)
@@ -158,6 +158,7 @@ impl Service {
             rebuilding,
             relisting,
             views,
+            links,
             ignored,
             clock: clock_of,
             access,

@@ -32,12 +32,20 @@ const STYLES: [&str; 12] = [
     include_str!("assets/style/lists.css"),
 ];
 
+/// A colour of the style sheet as it is on a light page; what has one colour in both is not asked for.
+pub(super) fn light(name: &str) -> &'static str {
+    let start = format!("--{name}: light-dark(");
+    let value = STYLES[0].split(&start).nth(1).and_then(|rest| rest.split(',').next());
+    value.unwrap_or("currentColor")
+}
+
 /// What makes pages more comfortable.
 const SCRIPTS: [&str; 7] = [
     include_str!("assets/script/island.js"),
     include_str!("assets/script/settings.js"),
     include_str!("assets/script/times.js"),
     include_str!("assets/script/chart.js"),
+    include_str!("assets/script/graph.js"),
     include_str!("assets/script/patch.js"),
     include_str!("assets/script/live.js"),
     include_str!("assets/script/rail.js"),
@@ -137,7 +145,7 @@ mod tests {
 
     #[test]
     fn a_module_is_joined_after_those_that_it_imports() {
-        let files = ["island", "settings", "times", "chart", "patch", "live", "rail"];
+        let files = ["island", "settings", "times", "chart", "graph", "patch", "live", "rail"];
         assert_eq!(files.len(), SCRIPTS.len());
         for (place, module) in SCRIPTS.iter().enumerate() {
             for import in module.lines().filter(|line| line.starts_with("import ")) {

@@ -1,6 +1,8 @@
 //! The newest deployments to an environment, as its page shows them, and what a stopped one left behind.
 
+use super::links;
 use super::shell::Time;
+use crate::app::LinkTemplate;
 use crate::format::{deployment_time, visible};
 use strandline_model::{DeploymentSpec, DeploymentStatus, Timestamp};
 use strandline_protocol::{Deployment, LeftBehind};
@@ -35,14 +37,21 @@ pub(super) struct Line {
     /// Why the agent did not let it; empty where it did, or was not asked.
     pub(super) refused: String,
     pub(super) when: Time,
+    /// Name and address of what is elsewhere, such as the job and the commit.
+    pub(super) links: Vec<(String, String)>,
 }
 
 /// Deployments to an environment of `project`.
-pub(super) fn lines(deployments: &[Deployment], project: &str, now: Timestamp) -> Vec<Line> {
-    deployments.iter().map(|deployment| line(deployment, project, now)).collect()
+pub(super) fn lines(
+    deployments: &[Deployment],
+    project: &str,
+    templates: &[LinkTemplate],
+    now: Timestamp,
+) -> Vec<Line> {
+    deployments.iter().map(|deployment| line(deployment, project, templates, now)).collect()
 }
 
-fn line(deployment: &Deployment, project: &str, now: Timestamp) -> Line {
+fn line(deployment: &Deployment, project: &str, templates: &[LinkTemplate], now: Timestamp) -> Line {
     let spec = &deployment.spec;
     let shown = |text: &str| visible(text).into_owned();
     let refused = spec.authorization.as_ref().filter(|told| !told.allowed).map(|told| told.message.as_str());
@@ -58,6 +67,7 @@ fn line(deployment: &Deployment, project: &str, now: Timestamp) -> Line {
         place: shown(&place.unwrap_or_default()),
         refused: shown(refused.unwrap_or_default()),
         when: Time::new(deployment_time(deployment), now),
+        links: links::of_deployment(templates, deployment),
     }
 }
 
@@ -145,10 +155,19 @@ mod tests {
         };
         let told = |spec: &DeploymentSpec, project: &str| {
             let deployment = Deployment { spec: spec.clone(), observed_at: NOON };
-            lines(&[deployment], project, NOON).remove(0)
+            let template = LinkTemplate::parse(
+                "Commit",
+                "https://git/{project}/-/commit/{sha}",
+                crate::app::OF_DEPLOYMENT,
+            );
+            lines(&[deployment], project, &template.ok().into_iter().collect::<Vec<_>>(), NOON).remove(0)
         };
         let line = told(&spec, "shop/web");
         assert_eq!((line.status, line.class), ("success", "healthy"));
+        assert_eq!(
+            line.links,
+            [("Commit".to_owned(), "https://git/ops/deploy/-/commit/0123456789abcdef".to_owned())]
+        );
         assert!(line.what.ends_with("01234567") && !line.what.contains('\u{202e}'), "{}", line.what);
         assert_eq!(line.who, "deploy of ops/deploy by alice");
         assert_eq!(line.place, "shop through ops/deploy:production");

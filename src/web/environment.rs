@@ -1,38 +1,114 @@
-//! `/environments/{id}`: an environment, why it is as it is, its health over time, and a tree of what owns what.
+//! `/environments/{id}`: an environment, why it is as it is, what changed just before, and one view of what it holds.
+//!
+//! Each view is an address of its own, and only what it shows is asked for.
+
+mod facts;
+mod panel;
 
 use askama::Template;
 use http::StatusCode;
 
 use super::address::same_moment;
-use super::places::{Place, places};
+use super::graph;
 use super::prose::Prose;
 use super::rail::{self, Span};
 use super::render::html;
-use super::shell::{Badge, Shell, Time, counts, reference, within};
+use super::shell::{Badge, Shell, Time, reference, within};
 use super::strip::Strip;
-use super::tree::{Piece, pieces};
-use super::{deployments, events, timeline, why};
-use crate::app::AppState;
-use crate::format::visible;
+use super::tree::Piece;
+use super::{deployments, links, timeline, why};
+use crate::app::{AppState, LinkTemplates};
+use crate::format::{shares, visible, worsened};
 use crate::http::auth;
-use crate::http::params::{CLUSTER, COLLAPSE, FROM, PROJECT, REGION, UNDER};
+use crate::http::params::{CLUSTER, COLLAPSE, CONTINUE, GROUP, PROJECT, ParameterReader, TAB, UNDER, WINDOW};
 use crate::http::problem::Problem;
 use crate::http::request::Request;
 use crate::http::respond::Response;
-use strandline_model::{
-    At, DeclaredBy, EnvironmentFilter, EnvironmentId, EnvironmentState, Timestamp, Uid, label_pairs,
-};
-use strandline_protocol::{
-    Answer, Collapse, Deployment, FoldedEvent, Graph, LeftBehind, Onset, Timeline, Why,
-};
+use facts::Facts;
+use panel::Panel;
+pub(super) use panel::Shown;
+use strandline_model::{At, EnvironmentFilter, EnvironmentId, EnvironmentState, Health, Timestamp, Uid};
+use strandline_protocol::{Answer, Deployment, Environment, HealthHistory, LeftBehind, Onset, Why};
 use strandline_query::{
-    DeploymentFilter, EventFilter, ExplainEnvironment, GetEnvironmentGraph, GetEnvironmentOnset,
-    GetEnvironmentTimeline, GraphFilter, ListDeployments, ListEnvironmentEvents, ListLeftBehind, OnsetFilter,
-    QueryError,
+    DeploymentFilter, ExplainEnvironment, GetEnvironment, GetEnvironmentGraph, GetEnvironmentHealth,
+    GetEnvironmentOnset, GraphFilter, HealthFilter, ListDeployments, ListLeftBehind, OnsetFilter, QueryError,
 };
-use strandline_syntax::{Glob, percent_encode};
+use strandline_syntax::{Glob, keywords, percent_encode};
 
-/// A way to show the tree.
+/// A view of an environment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Tab {
+    #[default]
+    Graph,
+    Tree,
+    Timeline,
+    Changes,
+    Deployments,
+    Events,
+    Images,
+    Settings,
+}
+
+keywords!(
+    Tab, "tab", Exact,
+    Graph => "graph",
+    Tree => "tree",
+    Timeline => "timeline",
+    Changes => "changes",
+    Deployments => "deployments",
+    Events => "events",
+    Images => "images",
+    Settings => "settings",
+);
+
+impl Tab {
+    const fn label(self) -> &'static str {
+        match self {
+            Tab::Graph => "Graph",
+            Tab::Tree => "Tree",
+            Tab::Timeline => "Timeline",
+            Tab::Changes => "Changes",
+            Tab::Deployments => "Deployments",
+            Tab::Events => "Events",
+            Tab::Images => "Images",
+            Tab::Settings => "Settings",
+        }
+    }
+}
+
+/// What of an environment is asked for.
+#[derive(Clone, Debug, Default)]
+struct Wanted {
+    tab: Tab,
+    filter: GraphFilter,
+    /// The span of a timeline.
+    window: Option<std::time::Duration>,
+    /// The token of a later page of a list.
+    after: Option<String>,
+}
+
+/// The longest span of a timeline.
+const WINDOW_MAX: std::time::Duration = std::time::Duration::from_secs(366 * 24 * 3600);
+
+/// The span of which the head says how much was healthy.
+const MONTH: std::time::Duration = std::time::Duration::from_secs(30 * 24 * 3600);
+
+impl Wanted {
+    fn read(read: &mut ParameterReader<'_>) -> Self {
+        let tab: Tab = read.word(TAB).unwrap_or_default();
+        let limit = if tab == Tab::Graph { graph::NODES_MAX } else { GraphFilter::default().limit };
+        let filter = GraphFilter {
+            under: read.text(UNDER).map(Uid::new),
+            cluster: read.text(CLUSTER),
+            collapse: read.word(COLLAPSE).unwrap_or_default(),
+            limit,
+            ..GraphFilter::default()
+        };
+        Wanted { tab, filter, window: read.duration(WINDOW, WINDOW_MAX), after: read.text(CONTINUE) }
+    }
+}
+
+/// A view to choose, or a way to show it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Way {
     label: &'static str,
@@ -47,70 +123,68 @@ struct Part {
     name: String,
 }
 
+/// Health in the last 30 days.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Month {
+    healthy: String,
+    incidents: String,
+}
+
 #[derive(Template)]
 #[template(path = "environment.html")]
 struct EnvironmentPage {
     shell: Shell,
     id: String,
     name: String,
-    project: String,
-    project_href: String,
-    tier: &'static str,
-    region: String,
-    region_href: String,
+    /// Name and address of the project's group and of the project.
+    above: Vec<(String, String)>,
     badge: Badge,
     last_known: Option<Badge>,
     since: Time,
-    counts: Vec<(Badge, u64)>,
+    month: Option<Month>,
     /// Whether it is in use, where it is not simply that.
     state: Option<&'static str>,
-    external_url: Option<String>,
-    labels: String,
-    declared_by: String,
+    /// Name and address of what is elsewhere.
+    links: Vec<(String, String)>,
+    facts: Facts,
     warnings: Vec<Prose>,
-    /// Name and address of what changed up to the moment, and of comparing.
-    changes: Vec<(&'static str, String)>,
-    places: Vec<Place>,
     left: Option<deployments::Left>,
-    deployments: Vec<deployments::Line>,
     part: Option<Part>,
-    ways: Vec<Way>,
+    tabs: Vec<Way>,
     why: Option<why::Section>,
     before: Option<timeline::Before>,
     /// The same paths in the API, as many as it tells.
     why_json: String,
-    health_json: String,
-    strip: Option<Strip>,
-    pieces: Vec<Piece>,
-    truncated: bool,
-    events: Vec<events::Line>,
+    panel: Panel,
 }
 
 /// What was found of an environment.
 pub(super) struct EnvironmentData {
-    pub(super) graph: Answer<Graph>,
+    pub(super) environment: Answer<Environment>,
     /// None where nothing is wrong, or where only a part is shown.
     pub(super) why: Option<Why>,
     /// None where nothing is wrong, where it is not known, or where only a part is shown.
     pub(super) onset: Option<Onset>,
     /// None where only a part is shown.
-    pub(super) timeline: Option<Timeline>,
-    pub(super) events: Vec<FoldedEvent>,
+    pub(super) month: Option<HealthHistory>,
     /// None while it is in use.
     pub(super) left: Option<LeftBehind>,
+    /// The newest.
     pub(super) deployments: Vec<Deployment>,
+    pub(super) shown: Shown,
 }
 
 /// The page.
 pub(super) async fn page(state: AppState, request: Request) -> Result<Response, Problem> {
     let mut read = request.query.reader();
-    let (at, filter, span) = (read.at(), filter(&mut read), Span::read(&mut read));
+    let (at, wanted, span) = (read.at(), Wanted::read(&mut read), Span::read(&mut read));
     read.finish()?;
     let (scope, id) = (auth::scope(&request)?, EnvironmentId::new(request.argument(0)));
     let queries = &state.queries;
-    let graph = queries.ask(&scope, at, GetEnvironmentGraph::new(&id, &filter)).await?;
-    let (then, part) = (same_moment(at, &graph.metadata), filter.under.is_some());
-    let why = match why::is_due(&graph.value.environment) && !part {
+    let environment = queries.ask(&scope, at, GetEnvironment::new(&id)).await?;
+    let (then, part) = (same_moment(at, &environment.metadata), wanted.filter.under.is_some());
+    let shown = panel::ask(queries, &scope, (then, at), &id, &wanted).await?;
+    let why = match why::is_due(&environment.value) && !part {
         true => Some(queries.ask(&scope, then, ExplainEnvironment::new(&id, why::PATHS)).await?.value),
         false => None,
     };
@@ -120,28 +194,37 @@ pub(super) async fn page(state: AppState, request: Request) -> Result<Response, 
         }
         false => None,
     };
-    let timeline = match part {
+    let month = match part {
         true => None,
         false => {
-            let (filter, page) = (timeline::filter(), timeline::newest());
-            Some(queries.ask(&scope, then, GetEnvironmentTimeline::new(&id, &filter, &page)).await?.timeline)
+            let filter = HealthFilter { since: Some(At::Ago(MONTH)), limit: 1 };
+            Some(queries.ask(&scope, then, GetEnvironmentHealth::new(&id, filter)).await?.value)
         }
     };
-    let (at, any) = (At::Offset(graph.metadata.offset), &EventFilter::default());
-    let events =
-        queries.ask(&scope, at, ListEnvironmentEvents::new(&id, any, &events::newest())).await?.items;
     let filter_of = DeploymentFilter { environment: Some(id.clone()), ..DeploymentFilter::default() };
-    let deployments =
-        queries.ask(&scope, at, ListDeployments::new(&filter_of, &deployments::newest())).await?.items;
-    let left = match graph.value.environment.state {
-        EnvironmentState::Stopped => Some(queries.ask(&scope, at, ListLeftBehind::new(&id)).await?.value),
+    let newest = deployments::newest();
+    let deployments = queries.ask(&scope, then, ListDeployments::new(&filter_of, &newest)).await?.items;
+    let left = match environment.value.state {
+        EnvironmentState::Stopped => Some(queries.ask(&scope, then, ListLeftBehind::new(&id)).await?.value),
         _ => None,
     };
-    let found = EnvironmentData { graph, why, onset, timeline, events, left, deployments };
-    let rail = rail::of_environment(&state, &scope, &request, &id, span, &found.graph.metadata).await?;
-    let mut page = view(&request, &filter, &found, state.clock.now());
+    let found = EnvironmentData { environment, why, onset, month, left, deployments, shown };
+    let rail = rail::of_environment(&state, &scope, &request, &id, span, &found.environment.metadata).await?;
+    let mut page = view(&request, &wanted, &found, &state.links, state.clock.now());
     page.shell = page.shell.with_rail(rail);
     html(StatusCode::OK, &page)
+}
+
+/// `/environments/{id}/graph.svg`: the drawn graph as a file.
+pub(super) async fn graph_file(state: AppState, request: Request) -> Result<Response, Problem> {
+    let mut read = request.query.reader();
+    let (at, wanted) = (read.at(), Wanted::read(&mut read));
+    read.finish()?;
+    let (scope, id) = (auth::scope(&request)?, EnvironmentId::new(request.argument(0)));
+    let found = state.queries.ask(&scope, at, GetEnvironmentGraph::new(&id, &wanted.filter)).await?;
+    let shell = Shell::new("", &request, &found.metadata, state.clock.now());
+    let drawing = graph::draw(&shell, &found.value, &wanted.filter);
+    graph::report(&drawing, &found.value, &found.metadata)
 }
 
 /// An onset, if it is known.
@@ -153,18 +236,14 @@ fn known(found: Result<Answer<Onset>, QueryError>) -> Result<Option<Onset>, Prob
     }
 }
 
-fn filter(read: &mut crate::http::params::ParameterReader<'_>) -> GraphFilter {
-    GraphFilter {
-        under: read.text(UNDER).map(Uid::new),
-        cluster: read.text(CLUSTER),
-        collapse: read.word(COLLAPSE).unwrap_or_default(),
-        ..GraphFilter::default()
-    }
-}
-
-fn view(request: &Request, filter: &GraphFilter, found: &EnvironmentData, now: Timestamp) -> EnvironmentPage {
-    let (snapshot, graph) = (&found.graph.metadata, &found.graph.value);
-    let environment = &graph.environment;
+fn view(
+    request: &Request,
+    wanted: &Wanted,
+    found: &EnvironmentData,
+    templates: &LinkTemplates,
+    now: Timestamp,
+) -> EnvironmentPage {
+    let (snapshot, environment) = (&found.environment.metadata, &found.environment.value);
     let health = environment.health.state.map(|health| format!(": {health}")).unwrap_or_default();
     let title = format!("{} {}{health}", environment.project, environment.name);
     let this = EnvironmentFilter {
@@ -175,124 +254,87 @@ fn view(request: &Request, filter: &GraphFilter, found: &EnvironmentData, now: T
     };
     let shell = Shell::new(&title, request, snapshot, now).live(&this, snapshot);
     let now = reference(request, snapshot, now);
-    let shown = |text: &str| visible(text).into_owned();
     let id = percent_encode(environment.id.as_str());
     let json = |of: &str| shell.href(&format!("/api/v1/environments/{id}/{of}"), &[]);
     let blind = !snapshot.coverage.complete;
+    let part = wanted.filter.under.as_ref().map(|uid| part(found.shown.graph(), uid, &wanted.filter));
     EnvironmentPage {
-        name: shown(&environment.name),
-        project: shown(&environment.project),
-        project_href: within(&shell, PROJECT, &environment.project),
-        tier: environment.tier.as_str(),
-        region: shown(&environment.region),
-        region_href: within(&shell, REGION, &environment.region),
+        name: visible(&environment.name).into_owned(),
+        above: above(&shell, &environment.project),
         badge: Badge::new(environment.health.state),
         last_known: environment.health.last_known.map(|health| Badge::new(Some(health))),
         since: Time::new(environment.health.since, now),
-        counts: counts(environment.health.counts),
-        state: told(environment.state),
-        external_url: link(&environment.settings.external_url),
-        labels: shown(&label_pairs(&environment.labels).join(", ")),
-        declared_by: shown(&declared_by(&environment.declared_by)),
+        month: found.month.as_ref().and_then(month),
+        state: (environment.state != EnvironmentState::Available).then(|| environment.state.as_str()),
+        links: link(&environment.settings.external_url)
+            .into_iter()
+            .chain(links::of_environment(&templates.environments, environment, now))
+            .collect(),
+        facts: Facts::new(&shell, environment, &found.deployments, now),
         warnings: environment.warnings.iter().map(|warning| Prose::new(&warning.message)).collect(),
         left: found.left.as_ref().and_then(deployments::left),
-        deployments: deployments::lines(&found.deployments, &environment.project, now),
-        changes: changes(&shell, &id, now),
-        places: places(&environment.targets),
-        part: filter.under.as_ref().map(|uid| part(graph, uid, filter)),
-        ways: ways(request, filter),
         why: found.why.as_ref().map(|found| why::Section::new(&shell, found, blind)),
         why_json: json("why"),
-        health_json: json("health"),
         before: found
             .onset
             .as_ref()
             .map(|onset| timeline::Before::new(&shell, request, onset, now, json("onset"))),
-        strip: found
-            .timeline
-            .as_ref()
-            .map(|found| timeline::strip(&shell, request, found, now, (json("health"), json("timeline")))),
-        pieces: pieces(&shell, graph, filter, now),
-        truncated: graph.truncated,
-        events: events::lines(&shell, &found.events, now),
+        tabs: tabs(&shell, &id, wanted),
+        panel: Panel::new(&shell, request, environment, (wanted, &templates.deployments), &found.shown, now),
+        part,
         id,
         shell,
     }
 }
 
-/// What changed in spans that end at the moment.
-fn changes(shell: &Shell, id: &str, now: Timestamp) -> Vec<(&'static str, String)> {
-    let path = format!("/environments/{id}/diff");
-    let spans = [("last hour", 1), ("last day", 24), ("last week", 24 * 7)];
-    let span = |(label, hours): (&'static str, u64)| {
-        let from = now.minus(std::time::Duration::from_secs(hours * 3600)).to_string();
-        (label, shell.href(&path, &[(FROM, &from)]))
+/// The groups and the project above an environment, with pages of what they hold.
+fn above(shell: &Shell, project: &str) -> Vec<(String, String)> {
+    let (group, name) = project.rsplit_once('/').unwrap_or(("", project));
+    let of_group = (!group.is_empty()).then(|| (visible(group).into_owned(), within(shell, GROUP, group)));
+    let of_project = (visible(name).into_owned(), within(shell, PROJECT, project));
+    of_group.into_iter().chain([of_project]).collect()
+}
+
+fn month(history: &HealthHistory) -> Option<Month> {
+    let share = shares(history).into_iter().find(|share| share.health == Some(Health::Healthy))?;
+    Some(Month { healthy: share.part, incidents: worsened(history) })
+}
+
+/// The views, each with its address; of a part the two that show parts.
+fn tabs(shell: &Shell, id: &str, wanted: &Wanted) -> Vec<Way> {
+    let all = Tab::ALL.into_iter();
+    let all = all.filter(|tab| wanted.filter.under.is_none() || matches!(tab, Tab::Graph | Tab::Tree));
+    let way = |tab: Tab| {
+        let mut pairs = Vec::new();
+        pairs.extend((tab != Tab::default()).then(|| (TAB, tab.as_str())));
+        pairs.extend(wanted.filter.under.as_ref().map(|uid| (UNDER, uid.as_str())));
+        let cluster = wanted.filter.cluster.as_deref().filter(|_| wanted.filter.under.is_some());
+        pairs.extend(cluster.map(|cluster| (CLUSTER, cluster)));
+        let href = shell.href(&format!("/environments/{id}"), &pairs);
+        Way { label: tab.label(), href, chosen: tab == wanted.tab }
     };
-    spans.into_iter().map(span).chain([("compare with …", shell.href(&path, &[]))]).collect()
+    all.map(way).collect()
 }
 
-fn told(state: EnvironmentState) -> Option<&'static str> {
-    (state != EnvironmentState::Available).then(|| state.as_str())
+/// An address that a page may link to, with its host: what is not of the web could run in the page.
+fn link(url: &str) -> Option<(String, String)> {
+    let rest = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"))?;
+    let host = rest.split(['/', '?', '#']).next().unwrap_or(rest);
+    Some((visible(host).into_owned(), url.to_owned()))
 }
 
-/// An address that a page may link to: what is not of the web could run in the page.
-fn link(url: &str) -> Option<String> {
-    (url.starts_with("https://") || url.starts_with("http://")).then(|| url.to_owned())
-}
-
-fn declared_by(all: &[DeclaredBy]) -> String {
-    let one = |by: &DeclaredBy| match by {
-        DeclaredBy::Config => "the configuration".to_owned(),
-        DeclaredBy::Folder => "a folder".to_owned(),
-        DeclaredBy::Api => "the API".to_owned(),
-        DeclaredBy::Namespace => "its namespace".to_owned(),
-        DeclaredBy::Cluster(key) => format!("{} {} of {}", key.kind.kind, key.name, key.cluster),
-    };
-    all.iter().map(one).collect::<Vec<_>>().join(", ")
-}
-
-fn part(graph: &Graph, uid: &Uid, filter: &GraphFilter) -> Part {
+fn part(graph: Option<&strandline_protocol::Graph>, uid: &Uid, filter: &GraphFilter) -> Part {
     let is_it = |cluster: &str| filter.cluster.as_deref().is_none_or(|asked| asked == cluster);
-    let mut nodes = graph.nodes.iter().map(|node| &node.resource);
+    let nodes = graph.map_or(&[][..], |graph| graph.nodes.as_slice());
+    let mut nodes = nodes.iter().map(|node| &node.resource);
     let top = nodes.find(|node| node.id == *uid && is_it(&node.key.cluster));
     let name = top.map(|top| format!("{} {}", top.key.kind.kind, top.key.name));
     Part { name: visible(&name.unwrap_or_else(|| uid.to_string())).into_owned() }
 }
 
-fn ways(request: &Request, filter: &GraphFilter) -> Vec<Way> {
-    let way = |(collapse, label): (Collapse, &'static str)| {
-        let word = Some(collapse.as_str()).filter(|_| collapse != Collapse::default());
-        let href = format!("{}{}", request.context.path, request.query.with(&[(COLLAPSE, word)]));
-        Way { label, href, chosen: filter.collapse == collapse }
-    };
-    let labels = [
-        (Collapse::Siblings, "Tree"),
-        (Collapse::None, "Ungrouped"),
-        (Collapse::Owner, "Top level"),
-        (Collapse::Kind, "By kind"),
-    ];
-    labels.into_iter().map(way).collect()
-}
-
-/// The page of a fixed answer at noon, for tests.
-#[cfg(test)]
-pub(super) fn rendered(request: &Request, graph: &Answer<Graph>, events: &[FoldedEvent]) -> String {
-    let (graph, events) = (graph.clone(), events.to_vec());
-    let found = EnvironmentData {
-        graph,
-        why: None,
-        onset: None,
-        timeline: None,
-        events,
-        left: None,
-        deployments: Vec::new(),
-    };
-    rendered_whole(request, &found)
-}
-
 /// The page of all that was found at noon, for tests.
 #[cfg(test)]
-pub(super) fn rendered_whole(request: &Request, found: &EnvironmentData) -> String {
-    let filter = filter(&mut request.query.reader());
-    super::tests::text(&view(request, &filter, found, crate::format::tests::NOON))
+pub(super) fn rendered(request: &Request, found: &EnvironmentData) -> String {
+    let wanted = Wanted::read(&mut request.query.reader());
+    super::tests::text(&view(request, &wanted, found, &LinkTemplates::default(), crate::format::tests::NOON))
 }

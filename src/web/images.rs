@@ -29,28 +29,28 @@ const IMAGE_HELP: &str = "A Docker image name, optionally with a tag or digest; 
 
 /// An image in an environment, as a row shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Row {
-    image: String,
+pub(super) struct Row {
+    pub(super) image: String,
     /// The address of everything that has it.
-    image_href: String,
-    digests: Vec<String>,
-    environment: String,
-    environment_href: String,
-    tier: &'static str,
-    region: String,
-    pods: String,
+    pub(super) image_href: String,
+    pub(super) digests: Vec<String>,
+    pub(super) environment: String,
+    pub(super) environment_href: String,
+    pub(super) tier: &'static str,
+    pub(super) region: String,
+    pub(super) pods: String,
     /// Name and address.
-    workloads: Vec<(String, String)>,
-    more_workloads: u64,
-    intervals: Vec<Interval>,
-    more_intervals: u64,
+    pub(super) workloads: Vec<(String, String)>,
+    pub(super) more_workloads: u64,
+    pub(super) intervals: Vec<Interval>,
+    pub(super) more_intervals: u64,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Interval {
-    from: Time,
+pub(super) struct Interval {
+    pub(super) from: Time,
     /// None while it lasts.
-    until: Option<Time>,
+    pub(super) until: Option<Time>,
 }
 
 #[derive(Template)]
@@ -108,7 +108,7 @@ fn view(request: &Request, found: &Page<ImageUse>, now: Timestamp) -> ImagesPage
     }
 }
 
-fn row(one: &ImageUse, shell: &Shell, now: Timestamp) -> Row {
+pub(super) fn row(one: &ImageUse, shell: &Shell, now: Timestamp) -> Row {
     let shown = |text: &str| visible(text).into_owned();
     let workload = |(of, name): (&Workload, String)| {
         let cluster = [(crate::http::params::CLUSTER, of.key.cluster.as_str())];

@@ -11,8 +11,10 @@ mod edges;
 mod environment;
 mod events;
 mod field;
+mod graph;
 mod help;
 mod images;
+mod links;
 mod live;
 mod login;
 mod overview;
@@ -39,8 +41,8 @@ use crate::http::auth::CALLBACK;
 use crate::http::context::Context;
 use crate::http::params::{
     AGENT, AT, CHILDREN, CLUSTER, CLUSTERS, COLLAPSE, CONTINUE, ENVIRONMENT, FROM, GROUP, GROUP_BY, HEALTH,
-    IGNORE, IMAGE, INCLUDE, LABELS, MAP, NAME, ORDER, PROJECT, Query, REGION, STATE, TIER, TO, TZ, UNDER,
-    VIEW, WITH,
+    IGNORE, IMAGE, INCLUDE, LABELS, MAP, NAME, ORDER, PROJECT, Query, REGION, STATE, TAB, TIER, TO, TZ, UNDER,
+    VIEW, WINDOW, WITH,
 };
 use crate::http::problem::Problem;
 use crate::http::respond::{self, Response};
@@ -67,8 +69,12 @@ pub const ROUTES: &[Route<AppState>] = &[
         .get(&[IMAGE, ENVIRONMENT, TIER, REGION, FROM, TO, AT, TZ, CONTINUE], |state, request| {
             Box::pin(answer(state, request, images::page))
         }),
-    Route::at("/environments/{id}").get(&[AT, TZ, SPAN, UNDER, CLUSTER, COLLAPSE], |state, request| {
-        Box::pin(answer(state, request, environment::page))
+    Route::at("/environments/{id}")
+        .get(&[AT, TZ, SPAN, TAB, UNDER, CLUSTER, COLLAPSE, WINDOW, CONTINUE], |state, request| {
+            Box::pin(answer(state, request, environment::page))
+        }),
+    Route::at("/environments/{id}/graph.svg").get(&[AT, TZ, UNDER, CLUSTER, COLLAPSE], |state, request| {
+        Box::pin(answer(state, request, environment::graph_file))
     }),
     Route::at("/environments/{id}/diff")
         .get(&[FROM, AT, TZ, WITH, MAP, CHILDREN, INCLUDE, IGNORE, CONTINUE], |state, request| {

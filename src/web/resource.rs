@@ -11,8 +11,8 @@ use super::rail::{self, Span};
 use super::render::html;
 use super::shell::{Badge, Shell, Time, reference};
 use super::strip::Strip;
-use super::{edges, events, images, live, timeline};
-use crate::app::AppState;
+use super::{edges, events, images, links, live, timeline};
+use crate::app::{AppState, LinkTemplate};
 use crate::format::{clock_time, visible};
 use crate::http::auth;
 use crate::http::params::{AT, CLUSTER};
@@ -60,6 +60,8 @@ struct Facts {
 struct ResourcePage {
     shell: Shell,
     uid: String,
+    /// Name and address of what is elsewhere.
+    links: Vec<(String, String)>,
     kind: String,
     name: String,
     place: Vec<(&'static str, String)>,
@@ -106,7 +108,7 @@ pub(super) async fn page(state: AppState, request: Request) -> Result<Response, 
     let lens = versions::lens().ignoring(state.ignored.iter().cloned());
     let of = (&found.uid, request.query.one(CLUSTER));
     let rail = rail::of_resource(&state, &scope, &request, of, span, &found.snapshot).await?;
-    let mut page = view(&request, found, &lens, state.clock.now());
+    let mut page = view(&request, found, (&lens, &state.links.resources), state.clock.now());
     page.shell = page.shell.with_rail(rail);
     html(status, &page)
 }
@@ -168,7 +170,12 @@ fn if_there<T>(found: Result<T, QueryError>) -> Result<Option<T>, Problem> {
     }
 }
 
-fn view(request: &Request, found: ResourceData, lens: &Lens, now: Timestamp) -> ResourcePage {
+fn view(
+    request: &Request,
+    found: ResourceData,
+    (lens, templates): (&Lens, &[LinkTemplate]),
+    now: Timestamp,
+) -> ResourcePage {
     let ResourceData { uid, key, detail, snapshot, versions, timeline, events: said, edges: linked } = found;
     let key = key.as_ref();
     let name = key.map_or(uid.as_str(), |key| &key.name);
@@ -187,6 +194,7 @@ fn view(request: &Request, found: ResourceData, lens: &Lens, now: Timestamp) -> 
     let json = |of: &str| format!("/api/v1{}{of}{}", request.context.path, request.query.with(&pinned));
     ResourcePage {
         uid: visible(uid.as_str()).into_owned(),
+        links: key.map(|key| links::of_resource(templates, key, &uid, now)).unwrap_or_default(),
         kind: visible(kind).into_owned(),
         name: visible(name).into_owned(),
         place: key.map(place).unwrap_or_default(),
@@ -321,7 +329,7 @@ pub(super) fn rendered(
         metadata: strandline_protocol::PageMetadata::new(snapshot.clone(), None),
     });
     let found = ResourceData { uid, key, detail: Some(detail), snapshot, versions, timeline, events, edges };
-    super::tests::text(&view(request, found, &versions::lens(), NOON))
+    super::tests::text(&view(request, found, (&versions::lens(), &[]), NOON))
 }
 
 /// What it is linked with, for tests: something that is there, and something that is not.

@@ -3,28 +3,28 @@
 mod address;
 mod diff;
 mod environment;
+mod escaping;
 mod hostile;
 pub(super) mod start;
 
 use askama::Template;
 use http::{HeaderMap, Method};
 
-use super::environment::EnvironmentData;
+use super::environment::{EnvironmentData, Shown};
 use super::{ROUTES, failure, images};
 use crate::app::{AppState, Notice};
-use crate::format::fixtures::{entry, entry_resource, timeline_page};
+use crate::format::fixtures::entry;
 use crate::format::tests::{
-    NOON, counted, environment, folded_event, graph, health_history, image_use, owns, resource, snapshot,
-    watch, why, why_path,
+    NOON, environment, folded_event, graph, image_use, resource, snapshot, watch, why,
 };
 use crate::http::context::Context;
 use crate::http::params::Query;
 use crate::http::problem::{ParameterError, Problem, ProblemCode};
 use crate::http::request::Request;
-use strandline_model::{CoverageState, GroupBy, Health, Kind, Lane, Uid};
+use strandline_model::{CoverageState, GroupBy, Health, Kind, Uid};
 use strandline_protocol::{
-    Answer, Edge, Entry, Environment, Gap, Graph, Group, HealthHistory, Overview, OverviewCounts,
-    OverviewGroup, Snapshot, Timeline,
+    Answer, Environment, FoldedEvent, Gap, Graph, Overview, OverviewCounts, OverviewGroup, Page, PageMetadata,
+    Snapshot,
 };
 
 /// A name that tries everything.
@@ -95,51 +95,17 @@ fn sound(page: &str) {
 }
 
 #[test]
-fn nothing_that_clusters_wrote_is_more_than_text() {
-    let mut bad = environment(HOSTILE, HOSTILE, Some(Health::Degraded));
-    bad.name = HOSTILE.into();
-    bad.targets[0].namespace = HOSTILE.into();
-    start::sound_with_hostile_names(&bad);
-    let mut node = resource(HOSTILE, HOSTILE, Some(Health::Degraded));
-    node.terminating_since = Some(NOON);
-    (node.reason, node.message) = (HOSTILE.into(), HOSTILE.repeat(200));
-    let mut drawn = graph(vec![node.clone(), resource("Pod", "p", None)], vec![owns(HOSTILE, "p")]);
-    drawn.environment = bad;
-    drawn.groups = vec![Group { id: HOSTILE.into(), cluster: HOSTILE.into(), ..counted(HOSTILE, None, 7) }];
-    drawn.edges.push(Edge { kind: HOSTILE.into(), ..owns(HOSTILE, "p") });
-    let answer = Answer { value: drawn, metadata: blind_snapshot() };
-    let mut said = folded_event(HOSTILE, HOSTILE);
-    (said.note, said.component, said.key.kind.kind) = (HOSTILE.repeat(30), HOSTILE.into(), HOSTILE.into());
-    (said.uid, said.key.cluster, said.key.name) = (Uid::new(HOSTILE), HOSTILE.into(), HOSTILE.into());
-    let mut path = why_path(&[HOSTILE]);
-    (path.steps[0].reason, path.steps[0].key.cluster) = (HOSTILE.into(), HOSTILE.into());
-    (path.missing[0].name, path.missing[0].edge, path.skipped) = (HOSTILE.into(), HOSTILE.into(), 9);
-    let mut health = health_history(&[(Some(Health::Degraded), 5)]);
-    health.intervals[0].reason = HOSTILE.into();
-    let whole = EnvironmentData {
-        graph: answer,
-        why: Some(why(vec![path])),
-        onset: None,
-        timeline: Some(hostile_timeline(health)),
-        events: vec![said],
-        left: None,
-        deployments: vec![],
-    };
-    let page = whole_page("at=5&under=p&cluster=eu-west", &whole);
-    let events = whole.events;
-    assert!(page.contains("&#60;script") || page.contains("&lt;script"));
-    sound(&super::resource::rendered(&request("/resources/{uid}", "cluster=c"), node, snapshot(), events));
-}
-
-#[test]
 fn events_are_marked_by_word_and_sign_and_lead_to_their_object() {
     let mut node = folded_event("Normal", "Starting");
     (node.uid, node.count) = (Uid::default(), 1);
     let events = vec![folded_event("Warning", "BackOff"), node];
-    let shown = graph(vec![], vec![]);
-    let answer = Answer { value: shown, metadata: snapshot() };
-    let page = super::environment::rendered(&request("/environments/{id}", "at=1234"), &answer, &events);
-    sound(&page);
+    let shown = |events: Vec<FoldedEvent>| {
+        Shown::Events(Page { items: events, metadata: PageMetadata::new(snapshot(), None) })
+    };
+    let page = whole_page(
+        "at=1234&tab=events",
+        &EnvironmentData { shown: shown(events), ..found(graph(vec![], vec![])) },
+    );
     for text in [
         "aria-hidden=\"true\">▲</span>Warning",
         "<span class=\"quiet\">Normal</span>",
@@ -147,41 +113,30 @@ fn events_are_marked_by_word_and_sign_and_lead_to_their_object() {
         "<span>Pod web-0</span>",
         "<span class=\"tag\">5 times</span>",
         "60s ago",
-        "/api/v1/environments/shop.web.production/events?at=1234",
     ] {
         assert!(page.contains(text), "{text} in\n{page}");
     }
-    let page = super::environment::rendered(&request("/environments/{id}", ""), &answer, &[]);
-    assert!(!page.contains("Newest events"), "no heading above nothing");
-}
-
-/// A timeline whose names and messages are hostile.
-fn hostile_timeline(health: HealthHistory) -> Timeline {
-    let mut timeline = timeline_page(96).timeline;
-    timeline.health = health;
-    let mut resource = entry_resource(&resource(HOSTILE, HOSTILE, Some(Health::Degraded)));
-    (resource.reason, resource.id) = (HOSTILE.into(), Uid::new(HOSTILE));
-    timeline.entries = vec![Entry { resource: Some(resource), ..entry(Lane::Changes, "changed") }];
-    timeline
+    let none = EnvironmentData { shown: shown(vec![]), ..found(graph(vec![], vec![])) };
+    assert!(whole_page("tab=events", &none).contains("No Events were recorded."));
 }
 
 /// A page of an environment with all that there can be.
 fn whole_page(query: &str, found: &EnvironmentData) -> String {
-    let page = super::environment::rendered_whole(&request("/environments/{id}", query), found);
+    let page = super::environment::rendered(&request("/environments/{id}", query), found);
     sound(&page);
     page
 }
 
+/// An environment that shows a graph as a tree.
 fn found(graph: Graph) -> EnvironmentData {
-    let graph = Answer { value: graph, metadata: snapshot() };
     EnvironmentData {
-        graph,
+        environment: Answer { value: graph.environment.clone(), metadata: snapshot() },
         why: None,
         onset: None,
-        timeline: None,
-        events: vec![],
+        month: None,
         left: None,
         deployments: vec![],
+        shown: Shown::Tree(graph),
     }
 }
 
@@ -220,8 +175,7 @@ fn the_coverage_shows_gaps_first_and_a_table_for_each_cluster() {
 fn what_is_being_deleted_says_so_and_what_holds_it_back() {
     let mut pod = resource("Pod", "held", Some(Health::Progressing));
     pod.terminating_since = Some(NOON.minus(std::time::Duration::from_secs(300)));
-    let answer = Answer { value: graph(vec![pod.clone()], vec![]), metadata: snapshot() };
-    let tree = super::environment::rendered(&request("/environments/{id}", ""), &answer, &[]);
+    let tree = whole_page("tab=tree", &found(graph(vec![pod.clone()], vec![])));
     let page = super::resource::rendered(&request("/resources/{uid}", ""), pod, snapshot(), Vec::new());
     for (page, text) in
         [(&tree, ">Terminating</span>"), (&page, ">Terminating</span>"), (&page, ">held</code>")]

@@ -117,7 +117,7 @@ impl Lanes {
         if let Some(column) = newest {
             column.stop = true;
         }
-        let lines = timeline.entries.iter().map(|entry| line(shell, request, entry, now)).collect();
+        let lines = lines(shell, request, &timeline.entries, now);
         Lanes { lanes, lines, json }
     }
 }
@@ -161,6 +161,11 @@ fn title(bucket: &Bucket) -> String {
 fn moment(request: &Request, time: Timestamp) -> String {
     let at = time.to_string();
     format!("{}{}", request.context.path, request.query.with(&[(AT, Some(&at)), (SINCE, None)]))
+}
+
+/// What happened, a line each.
+pub(super) fn lines(shell: &Shell, request: &Request, entries: &[Entry], now: Timestamp) -> Vec<Line> {
+    entries.iter().map(|entry| line(shell, request, entry, now)).collect()
 }
 
 fn line(shell: &Shell, request: &Request, entry: &Entry, now: Timestamp) -> Line {

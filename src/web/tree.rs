@@ -2,7 +2,7 @@
 
 use super::shell::{Badge, Shell, Time, counts};
 use crate::format::{Item, Places, Step, Tree, below, grouped, links, number_of, visible};
-use crate::http::params::{CLUSTER, COLLAPSE, KIND, ORDER, OWNER, UNDER};
+use crate::http::params::{CLUSTER, COLLAPSE, KIND, ORDER, OWNER, TAB, UNDER};
 use strandline_model::{Timestamp, Uid};
 use strandline_protocol::{Collapse, Graph, GraphNode, Group};
 use strandline_query::{GraphFilter, ResourceOrder};
@@ -188,7 +188,7 @@ impl Drawing<'_> {
 
     /// The address of the view below a resource.
     fn under(&self, uid: &Uid, cluster: &str, collapse: Option<Collapse>) -> String {
-        let mut pairs = vec![(UNDER, uid.as_str()), (CLUSTER, cluster)];
+        let mut pairs = vec![(TAB, "tree"), (UNDER, uid.as_str()), (CLUSTER, cluster)];
         pairs.extend(collapse.map(|collapse| (COLLAPSE, collapse.as_str())));
         self.shell.href(&format!("/environments/{}", self.id), &pairs)
     }

@@ -41,6 +41,9 @@ pub struct Graph {
     pub groups: Vec<Group>,
     /// Edges between nodes and groups.
     pub edges: Vec<Edge>,
+    /// What resources that are shown name and is not there, of kinds that were watched; at most [`Graph::MISSING`], and
+    /// only for who may see everything.
+    pub missing: Vec<MissingReference>,
     /// Whether there are resources that are not shown one by one.
     pub truncated: bool,
 }
@@ -50,6 +53,20 @@ impl Graph {
     pub const LIMIT: usize = 5000;
     /// The most it shows when nothing is said.
     pub const DEFAULT: usize = 500;
+    /// The most missing references it names.
+    pub const MISSING: usize = 200;
+}
+
+/// A resource that names another one, which is not there.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MissingReference {
+    /// Uid of the resource that names it.
+    pub id: Uid,
+    /// The cluster of both.
+    pub cluster: String,
+    /// What is named.
+    #[serde(flatten)]
+    pub end: MissingEnd,
 }
 
 /// A resource in a graph.

@@ -26,7 +26,8 @@ pub use diff::{
     ResourceChange, ResourceDiff, StateAt, VersionAt,
 };
 pub use graph::{
-    Below, Collapse, Edge, FarEnd, Graph, GraphNode, Group, KindBelow, MissingEnd, ResourceEdge, Why, WhyPath,
+    Below, Collapse, Edge, FarEnd, Graph, GraphNode, Group, KindBelow, MissingEnd, MissingReference,
+    ResourceEdge, Why, WhyPath,
 };
 pub use health::{HealthHistory, HealthInterval, HealthTime, LaterHealth};
 pub use object_text::ObjectText;

@@ -119,6 +119,7 @@ pub(crate) fn state(ready: bool) -> AppState {
         rebuilding: Arc::new(Built),
         relisting: Arc::new(Alone),
         views: Arc::default(),
+        links: Arc::default(),
         ignored: Arc::default(),
         clock: Arc::new(SystemClock),
         access: local(),

@@ -8,6 +8,7 @@ mod catalog;
 mod clusters;
 mod issuers;
 mod limits;
+mod links;
 mod rules;
 mod tls;
 mod values;
@@ -22,6 +23,8 @@ pub(super) use catalog::{Agents, Environment, NamespaceGrant, Project, Target};
 pub(super) use clusters::{Cluster, Watcher};
 pub(super) use issuers::{Issuer, Jobs, Login, Users};
 pub(super) use limits::{Consistency, Metrics, Quotas, Retention};
+pub(super) use limits::{Consistency, Quotas, Retention};
+pub(super) use links::{Link, Links};
 pub(super) use rules::{Diff, Health, Ignored, LeaveOut, Redact};
 pub(super) use tls::Tls;
 use values::{Address, Path};
@@ -80,6 +83,9 @@ pub(super) struct File {
     /// Saved overviews.
     #[serde(default)]
     pub(super) views: Vec<View>,
+    /// Links to elsewhere, such as logs and metrics.
+    #[serde(default)]
+    pub(super) links: Links,
     /// Tokens, and what is allowed without one.
     #[serde(default)]
     pub(super) access: Access,

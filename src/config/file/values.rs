@@ -70,6 +70,12 @@ pub(super) struct Time(String);
 #[schemars(rename = "URL")]
 pub(super) struct Url(String);
 
+/// `http://…` or `https://…`, with values in braces after the host: `https://logs.example.com/?q={name}`. Values are
+/// percent-encoded; a link of which a value is not known is left out
+#[derive(JsonSchema)]
+#[schemars(rename = "URL-template")]
+pub(super) struct UrlTemplate(String);
+
 #[derive(JsonSchema)]
 #[schemars(inline, untagged)]
 pub(super) enum TimeOrDate {

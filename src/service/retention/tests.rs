@@ -82,6 +82,7 @@ fn serve_until(
             access: AccessConfig::default(),
             access_file: None,
             views: Vec::new(),
+            links: crate::app::LinkTemplates::default(),
             retention,
             consistency: None,
             ignored: Vec::new(),

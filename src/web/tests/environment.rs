@@ -8,6 +8,7 @@ use crate::format::fixtures::{entry, onset, timeline_page};
 use crate::format::tests::{
     counted, folded_event, graph, health_history, owns, resource, snapshot, why, why_path,
 };
+use crate::web::environment::Shown;
 use strandline_clock::SystemClock;
 use strandline_model::{Health, Lane, Uid};
 use strandline_protocol::{Edge, Entry, Graph, Group, HealthHistory, Tally, Timeline};
@@ -18,12 +19,12 @@ use strandline_view::{Projector, ProjectorOptions};
 #[test]
 fn a_page_says_why_before_it_shows_the_tree() {
     let mut found = found(graph(vec![resource("Pod", "web-1-a", Some(Health::Degraded))], vec![]));
-    assert!(!whole_page("", &found).contains("id=\"why\""), "nothing is said where nothing is asked");
+    assert!(!whole_page("tab=tree", &found).contains("id=\"why\""), "nothing is said where nothing is asked");
     let mut told = why(vec![why_path(&["web", "web-1", "web-1-a"])]);
     told.paths[0].steps[0].reason = "ProgressDeadlineExceeded".into();
     told.roots = 7;
     found.why = Some(told);
-    let page = whole_page("at=1234", &found);
+    let page = whole_page("at=1234&tab=tree", &found);
     holds(
         &page,
         &[
@@ -40,6 +41,7 @@ fn a_page_says_why_before_it_shows_the_tree() {
     let mut blind = why(vec![]);
     blind.environment.health.state = Some(Health::Unknown);
     blind.environment.health.last_known = Some(Health::Healthy);
+    found.environment.value = blind.environment.clone();
     found.why = Some(blind);
     holds(&whole_page("", &found), &["Why Unknown", "last known: Healthy"]);
 }
@@ -56,8 +58,8 @@ fn what_happened_stands_in_lanes_that_lead_to_the_moment() {
     let mut timeline = timeline_page(60).timeline;
     timeline.entries =
         vec![Entry { event: Some(folded_event("Warning", "BackOff")), ..entry(Lane::Events, "warned") }];
-    found.timeline = Some(timeline);
-    let page = whole_page("collapse=owner", &found);
+    found.shown = Shown::Timeline(timeline);
+    let page = whole_page("tab=timeline", &found);
     holds(
         &page,
         &[
@@ -65,7 +67,7 @@ fn what_happened_stands_in_lanes_that_lead_to_the_moment() {
             "Changes <b>9</b>",
             "Warnings <b>2</b>",
             "Not watched</span>",
-            "<a href=\"/environments/{id}?collapse=owner&#38;at=2026-11-20T12%3A00%3A00Z\" aria-label=\"",
+            "<a href=\"/environments/{id}?tab=timeline&#38;at=2026-11-20T12%3A00%3A00Z\" aria-label=\"",
             "<rect class=\"whole\" x=\"9833\"",
             "8 changes (0 created, 0 deleted), 2 warnings</title>",
             "BackOff ×5: Back-off restarting failed container",
@@ -113,8 +115,8 @@ fn health_over_time_is_a_bar_with_words_and_figures() {
     let mut found = found(graph(vec![], vec![]));
     let mut health = health_history(&[(Some(Health::Degraded), 144), (Some(Health::Healthy), 2000)]);
     (health.flapping, health.worsened) = (true, 4);
-    found.timeline = Some(uneventful(health));
-    let page = whole_page("at=1234&collapse=owner", &found);
+    found.shown = Shown::Timeline(uneventful(health));
+    let page = whole_page("at=1234&tab=timeline", &found);
     holds(
         &page,
         &[
@@ -122,14 +124,14 @@ fn health_over_time_is_a_bar_with_words_and_figures() {
             "<rect class=\"degraded\" x=\"9000\" width=\"1000\" height=\"10\"><title>Degraded for 144m from",
             "↯</span>Flapping",
             "4 incidents",
-            "/environments/{id}?collapse=owner&#38;at=1200",
+            "/environments/{id}?tab=timeline&#38;at=1200",
             "2 newest intervals",
         ],
     );
-    found.timeline = Some(uneventful(health_history(&[])));
-    assert!(!whole_page("", &found).contains("id=\"overtime\""), "no heading above nothing");
-    found.timeline = Some(uneventful(health_history(&[(None, 100)])));
-    assert!(!whole_page("", &found).contains("id=\"overtime\""), "nor above what has no health");
+    found.shown = Shown::Timeline(uneventful(health_history(&[])));
+    assert!(!whole_page("tab=timeline", &found).contains("id=\"overtime\""), "no heading above nothing");
+    found.shown = Shown::Timeline(uneventful(health_history(&[(None, 100)])));
+    assert!(!whole_page("tab=timeline", &found).contains("id=\"overtime\""), "nor above what has no health");
     let bare = resource("Pod", "web", Some(Health::Degraded));
     let page =
         crate::web::resource::rendered(&request("/resources/{uid}", "cluster=c"), bare, snapshot(), vec![]);
@@ -154,19 +156,19 @@ fn what_a_page_leaves_out_is_linked_to() {
     ];
     drawn.truncated = true;
     let mut found = found(drawn);
-    let page = whole_page("at=7", &found);
+    let page = whole_page("at=7&tab=tree", &found);
     holds(
         &page,
         &[
-            "href=\"/environments/shop.web.production?at=1234&#38;under=web-1&#38;cluster=eu-west&#38;collapse=none\"><b>… 4000 Pods",
+            "href=\"/environments/shop.web.production?at=1234&#38;tab=tree&#38;under=web-1&#38;cluster=eu-west&#38;collapse=none\"><b>… 4000 Pods",
             "href=\"/api/v1/environments/shop.web.production/resources?at=1234&#38;kind=Job&#38;order=health\"><b>3 Jobs",
             "in us</span>",
             "Missing</span> <span class=\"quiet small\">below",
             "<span class=\"quiet small\">selects Pod web-1-a</span>",
-            "href=\"/environments/{id}?at=7&#38;collapse=kind#resources\">By kind",
+            "href=\"/environments/{id}?at=7&#38;tab=tree&#38;collapse=kind#view\">By kind",
         ],
     );
-    let page = whole_page("under=web-1&cluster=eu-west&collapse=none", &found);
+    let page = whole_page("tab=tree&under=web-1&cluster=eu-west&collapse=none", &found);
     holds(
         &page,
         &[
@@ -177,10 +179,11 @@ fn what_a_page_leaves_out_is_linked_to() {
             "aria-current=\"true\">Ungrouped",
         ],
     );
-    found.graph.value.groups.clear();
-    found.graph.value.nodes.remove(1);
-    let page = whole_page("collapse=owner", &found);
-    holds(&page, &["under=web-1&#38;cluster=eu-west\">below: 1 Pod (Degraded)</a>"]);
+    let Shown::Tree(drawn) = &mut found.shown else { panic!("a tree") };
+    drawn.groups.clear();
+    drawn.nodes.remove(1);
+    let page = whole_page("tab=tree&collapse=owner", &found);
+    holds(&page, &["tab=tree&#38;under=web-1&#38;cluster=eu-west\">below: 1 Pod (Degraded)</a>"]);
 }
 
 #[test]
@@ -194,7 +197,7 @@ fn a_page_of_very_many_resources_stays_small() {
     });
     let mut drawn = graph(pods.collect(), vec![]);
     drawn.groups = vec![counted("Pod", None, 19_500)];
-    let page = whole_page("at=7", &found(drawn));
+    let page = whole_page("at=7&tab=tree", &found(drawn));
     assert!(page.len() < 300_000, "{} bytes for {} resources", page.len(), Graph::DEFAULT);
 }
 
@@ -227,11 +230,11 @@ async fn many_pods_are_counted_on_the_page_and_shown_below_their_owner() {
         sound(&page);
         page
     };
-    let whole = page("").await;
+    let whole = page("?tab=tree").await;
     assert!(whole.len() < 100_000, "{} bytes", whole.len());
-    holds(&whole, &["<b>… 1950 Pods</b>", "Degraded", "all 2,000 below", "id=\"overtime\""]);
+    holds(&whole, &["<b>… 1950 Pods</b>", "Degraded", "all 2,000 below"]);
     assert!(whole.find("web-00700") < whole.find("web-00001"), "what failed stands first");
-    let below = page("?under=shop-set&cluster=east&collapse=none").await;
+    let below = page("?tab=tree&under=shop-set&cluster=east&collapse=none").await;
     assert!(below.len() < 300_000, "{} bytes", below.len());
     holds(&below, &["<b>… 1501 Pods</b>", "ReplicaSet set and its descendants"]);
     let (status, ..) = ask_of(&state, "/environments/shop.web.production?under=nobody", &[]).await;

@@ -117,6 +117,10 @@ impl Hostile {
         assert_eq!(drawn, graph.nodes.len() + graph.groups.len(), "each is drawn once");
         let (status, page) = self.ask("/environments/shop.web.production");
         assert!(status == 200 && page.trim_end().ends_with("</html>"), "{status} {page}");
+        let (status, page) = self.ask("/environments/shop.web.production?tab=tree");
+        assert!(status == 200 && page.trim_end().ends_with("</html>"), "{status} {page}");
+        let (status, file) = self.ask("/environments/shop.web.production/graph.svg");
+        assert!(status == 200 && file.trim_end().ends_with("</svg>"), "{status} {file}");
         let mut uids: Vec<_> = graph.nodes.iter().map(|node| node.resource.id.to_string()).collect();
         uids.sort();
         uids

@@ -3,6 +3,7 @@
 mod draw;
 mod forest;
 mod links;
+mod missing;
 mod why;
 
 pub use why::ExplainEnvironment;
@@ -24,8 +25,8 @@ use crate::resources::Held;
 use crate::scope::ResolvedScope;
 use crate::{environments, resources};
 use serde::Serialize;
-use strandline_model::{EnvironmentId, HealthCounts, Kind, Uid, attention};
-use strandline_protocol::{Answer, Below, Graph, GraphNode, Group, KindBelow};
+use strandline_model::{EnvironmentId, HealthCounts, Kind, Offset, Uid, attention};
+use strandline_protocol::{Answer, Below, Graph, GraphNode, Group, KindBelow, MissingEnd, MissingReference};
 
 /// The graph of an environment.
 #[derive(Clone, Debug, Serialize)]
@@ -83,11 +84,17 @@ pub(super) fn get(
             named.filter_map(|(&place, key)| Some((forest.members[place].id, groups.get(key)?.id.as_str())));
         Ends::new(&nodes, named.collect()).edges(view, moment.offset)?
     };
+    // Whether what is out of sight is there is not the caller's to know.
+    let missing = match scope.is_everything() {
+        true => missing_of(view, moment.offset, &nodes)?,
+        false => Vec::new(),
+    };
     let value = Graph {
         environment,
         nodes: nodes_of(&forest, &drawing, nodes, &kinds),
         groups: worst_first(groups),
         edges,
+        missing,
         truncated: drawing.truncated,
     };
     let metadata = moment.snapshot(view, scope, &Concerns::Environment(number))?;
@@ -157,6 +164,19 @@ fn groups(
         (*key, Group { id, cluster, kind, parent, health: heap.worst, counts: heap.counts })
     };
     Ok(drawing.heaps.iter().map(group).collect())
+}
+
+/// What resources that are shown name and is not there.
+fn missing_of(view: &Connection, at: Offset, nodes: &[Held]) -> Result<Vec<MissingReference>> {
+    let nodes: HashMap<i64, &Held> = nodes.iter().map(|held| (held.id.0, held)).collect();
+    let mut numbers: Vec<i64> = nodes.keys().copied().collect();
+    numbers.sort_unstable();
+    let found = missing::missing(view, at, &numbers, Graph::MISSING)?;
+    let reference = |(number, end): (i64, MissingEnd)| {
+        let resource = &nodes.get(&number)?.resource;
+        Some(MissingReference { id: resource.id.clone(), cluster: resource.key.cluster.clone(), end })
+    };
+    Ok(found.into_iter().filter_map(reference).collect())
 }
 
 /// What needs attention first, then by kind, cluster and owner: the view's own numbers say nothing to anyone.

@@ -2,22 +2,20 @@
 
 use std::collections::{HashMap, HashSet};
 
-use rusqlite::{Connection, named_params};
+use rusqlite::Connection;
 
 use crate::concerns::Concerns;
 use crate::error::Result;
 use crate::graph::forest::Forest;
+use crate::graph::missing::missing;
 use crate::moment::Moment;
 use crate::question::{Context, Question};
 use crate::resources::Held;
 use crate::scope::ResolvedScope;
-use crate::stretch::holds;
 use crate::{environments, resources};
 use serde::Serialize;
-use strandline_model::{EnvironmentId, Health, Kind, Offset, attention};
+use strandline_model::{EnvironmentId, Health, Offset, attention};
 use strandline_protocol::{Answer, MissingEnd, Why, WhyPath};
-use strandline_relations::EdgeKind;
-use strandline_sqlite::column::VIEW;
 
 /// The paths from the roots of an environment that decide its health down to what is unhealthy.
 #[derive(Clone, Debug, Serialize)]
@@ -74,9 +72,10 @@ pub(crate) fn why(
         let last = steps.last().map(|&place| forest.members[place].id);
         // What is out of a caller's sight is not missing, and whether it is there is not the caller's to know.
         let missing = match last.filter(|_| scope.is_everything()) {
-            Some(number) => missing(view, moment.offset, number)?,
+            Some(number) => missing(view, moment.offset, &[number], MISSING_MAX)?,
             None => Vec::new(),
         };
+        let missing = missing.into_iter().map(|(_, end)| end).collect();
         paths.push(path(&forest, &steps, &held, missing));
     }
     let value = Why { environment, roots: roots.len() as u64, paths };
@@ -206,33 +205,4 @@ fn path(forest: &Forest, steps: &[usize], held: &HashMap<i64, Held>, missing: Ve
     let told: Vec<_> = first.iter().chain(last).filter_map(resource).collect();
     let skipped = (steps.len() - first.len() - last.len()) as u64;
     WhyPath { steps: told, skipped, missing }
-}
-
-/// What a resource names and is not there, where it would be known if it were.
-fn missing(view: &Connection, at: Offset, number: i64) -> Result<Vec<MissingEnd>> {
-    let sql = concat!(
-        r#"SELECT e.kind, k."group", k.kind, f.namespace, f.name
-        FROM edge e JOIN far f ON f.id = e.far_id JOIN kind k ON k.id = f.kind_id
-        WHERE e.declared_by = :number AND "#,
-        holds!("edge" e, declared_by = ":number"),
-        " AND f.uid = '' AND f.name <> ''
-          AND NOT EXISTS (SELECT 1 FROM resource r JOIN version v ON v.resource_id = r.id AND v.from_offset =
-                  (SELECT max(from_offset) FROM version WHERE resource_id = r.id AND from_offset <= :at)
-              WHERE r.kind_id = f.kind_id AND r.namespace = f.namespace AND r.name = f.name
-                  AND v.deleted = 0)
-          AND EXISTS (SELECT 1 FROM coverage c WHERE c.kind_id = f.kind_id AND c.state = 0
-              AND c.namespace IN ('', f.namespace) AND c.from_offset <= :at AND c.to_offset > :at)
-        ORDER BY k.kind, f.namespace, f.name LIMIT :limit"
-    );
-    let mut statement = view.prepare_cached(sql)?;
-    let params = named_params! { ":number": number, ":at": at.as_i64(), ":limit": MISSING_MAX as i64 };
-    let rows = statement.query_map(params, |row| {
-        Ok(MissingEnd {
-            edge: VIEW.get_at::<EdgeKind>(row, 0, "edge.kind")?.to_string(),
-            kind: Kind::new(row.get::<_, String>(1)?, row.get::<_, String>(2)?),
-            namespace: row.get(3)?,
-            name: row.get(4)?,
-        })
-    })?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
