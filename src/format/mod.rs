@@ -20,7 +20,7 @@ pub use diff::{
     printed, resource_diff, title,
 };
 pub use links::{link_verb, links};
-pub use over_time::{Segment, Share, segments, shares, worsened};
+pub use over_time::{Segment, Share, per_cent, segments, shares, worsened};
 pub use place::Places;
 pub use say::{below, missing_end, number_of, preface, why_so, workload_names};
 pub use text::{clock_time, grouped, in_bytes, time_of_day, visible};

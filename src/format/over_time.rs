@@ -92,7 +92,8 @@ pub fn segments(history: &HealthHistory) -> Vec<Segment> {
     segments
 }
 
-fn per_cent(part: u64, whole: u64) -> String {
+/// A part of a whole, to a tenth of a per cent.
+pub fn per_cent(part: u64, whole: u64) -> String {
     let tenths = u128::from(part) * 1000 / u128::from(whole.max(1));
     match (tenths, part) {
         (0, 0) => "0%".into(),

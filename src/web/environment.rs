@@ -18,7 +18,7 @@ use super::strip::Strip;
 use super::tree::Piece;
 use super::{deployments, links, timeline, why};
 use crate::app::{AppState, LinkTemplates};
-use crate::format::{shares, visible, worsened};
+use crate::format::{lasted, per_cent, visible, worsened};
 use crate::http::auth;
 use crate::http::params::{CLUSTER, COLLAPSE, CONTINUE, GROUP, PROJECT, ParameterReader, TAB, UNDER, WINDOW};
 use crate::http::problem::Problem;
@@ -127,6 +127,8 @@ struct Part {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Month {
     healthy: String,
+    /// Of which time that is.
+    span: String,
     incidents: String,
 }
 
@@ -295,9 +297,20 @@ fn above(shell: &Shell, project: &str) -> Vec<(String, String)> {
     of_group.into_iter().chain([of_project]).collect()
 }
 
+/// The part of what is recorded in which it was Healthy: what was not recorded counts for neither.
 fn month(history: &HealthHistory) -> Option<Month> {
-    let share = shares(history).into_iter().find(|share| share.health == Some(Health::Healthy))?;
-    Some(Month { healthy: share.part, incidents: worsened(history) })
+    let total = |health: Option<Health>| {
+        let of = |time: &&strandline_protocol::HealthTime| health.is_none() || time.health == health;
+        history.times.iter().filter(of).fold(0_u64, |sum, time| sum.saturating_add(time.total_ms))
+    };
+    let (known, healthy) = (total(None), total(Some(Health::Healthy)));
+    if known == 0 {
+        return None;
+    }
+    let recorded = std::time::Duration::from_millis(known);
+    let whole = recorded + std::time::Duration::from_secs(3600) >= MONTH;
+    let span = if whole { "in 30 days".to_owned() } else { format!("of {} recorded", lasted(recorded)) };
+    Some(Month { healthy: per_cent(healthy, known), span, incidents: worsened(history) })
 }
 
 /// The views, each with its address; of a part the two that show parts.

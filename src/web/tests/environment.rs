@@ -115,6 +115,7 @@ fn health_over_time_is_a_bar_with_words_and_figures() {
     let mut found = found(graph(vec![], vec![]));
     let mut health = health_history(&[(Some(Health::Degraded), 144), (Some(Health::Healthy), 2000)]);
     (health.flapping, health.worsened) = (true, 4);
+    found.month = Some(health.clone());
     found.shown = Shown::Timeline(uneventful(health));
     let page = whole_page("at=1234&tab=timeline", &found);
     holds(
@@ -124,6 +125,7 @@ fn health_over_time_is_a_bar_with_words_and_figures() {
             "<rect class=\"degraded\" x=\"9000\" width=\"1000\" height=\"10\"><title>Degraded for 144m from",
             "↯</span>Flapping",
             "4 incidents",
+            "healthy of ",
             "/environments/{id}?tab=timeline&#38;at=1200",
             "2 newest intervals",
         ],
