@@ -43,6 +43,9 @@ pub struct Graph {
     pub edges: Vec<Edge>,
     /// What resources that are shown name and is not there, of kinds that were watched; at most [`Graph::MISSING`], and
     /// only for who may see everything.
+    ///
+    /// No part of the API's answer: the drawn graph alone shows it.
+    #[serde(skip)]
     pub missing: Vec<MissingReference>,
     /// Whether there are resources that are not shown one by one.
     pub truncated: bool,
