@@ -23,7 +23,6 @@ pub(super) use catalog::{Agents, Environment, NamespaceGrant, Project, Target};
 pub(super) use clusters::{Cluster, Watcher};
 pub(super) use issuers::{Issuer, Jobs, Login, Users};
 pub(super) use limits::{Consistency, Metrics, Quotas, Retention};
-pub(super) use limits::{Consistency, Quotas, Retention};
 pub(super) use links::{Link, Links};
 pub(super) use rules::{Diff, Health, Ignored, LeaveOut, Redact};
 pub(super) use tls::Tls;
