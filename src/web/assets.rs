@@ -40,7 +40,7 @@ pub(super) fn light(name: &str) -> &'static str {
 }
 
 /// What makes pages more comfortable.
-const SCRIPTS: [&str; 7] = [
+const SCRIPTS: [&str; 8] = [
     include_str!("assets/script/island.js"),
     include_str!("assets/script/settings.js"),
     include_str!("assets/script/times.js"),
