@@ -39,7 +39,11 @@ fn fill(value: &mut Value, schema: &Value, root: &Value) {
                 } else if resolved(of_key, root)["type"] == "object" {
                     let mut inner = Value::Object(Map::new());
                     fill(&mut inner, of_key, root);
-                    if inner.as_object().is_some_and(|inner| !inner.is_empty()) {
+                    // What has no default for something that it needs is absent by default.
+                    let required = resolved(of_key, root)["required"].as_array();
+                    let mut names = required.into_iter().flatten().filter_map(Value::as_str);
+                    let is_whole = names.all(|name| inner.get(name).is_some());
+                    if is_whole && inner.as_object().is_some_and(|inner| !inner.is_empty()) {
                         keys.insert(name.clone(), inner);
                     }
                 }

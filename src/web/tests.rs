@@ -23,8 +23,8 @@ use crate::http::problem::{ParameterError, Problem, ProblemCode};
 use crate::http::request::Request;
 use strandline_model::{CoverageState, GroupBy, Health, Kind, Uid};
 use strandline_protocol::{
-    Answer, Environment, FoldedEvent, Gap, Graph, Overview, OverviewCounts, OverviewGroup, Page, PageMetadata,
-    Snapshot,
+    Answer, Environment, FoldedEvent, Gap, Graph, Overview, OverviewCounts, OverviewGroup, Page,
+    PageMetadata, Snapshot,
 };
 
 /// A name that tries everything.

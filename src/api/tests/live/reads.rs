@@ -154,8 +154,14 @@ fn good(path: &str) -> Vec<Ask> {
         let accepting = |media: &str| Ask { headers: format!("accept: {media}\r\n"), ..get(plain.clone()) };
         asks.extend(["application/json-patch+json", "text/plain"].map(accepting));
     }
-    let json = "accept: application/json\r\n".to_owned();
-    asks.extend(asks.clone().into_iter().map(|ask| Ask { headers: json.clone(), ..ask }));
+    // What never comes as JSON is refused to those who take nothing else.
+    if meant(&document()["paths"][path]["get"]["responses"]["200"])["content"]
+        .get("application/json")
+        .is_some()
+    {
+        let json = "accept: application/json\r\n".to_owned();
+        asks.extend(asks.clone().into_iter().map(|ask| Ask { headers: json.clone(), ..ask }));
+    }
     asks
 }
 
