@@ -133,8 +133,6 @@ pub const IMAGE: Parameter = Parameter::many("image");
 pub const FIELD: Parameter = Parameter::many("field");
 /// Whether what is gone is found.
 pub const GONE: Parameter = Parameter::one("gone");
-/// Which view of a page is shown.
-pub const TAB: Parameter = Parameter::one("tab");
 /// Variables of a job, each as NAME=value.
 pub const VAR: Parameter = Parameter::many("var");
 /// Whether a probe lists its checks; its value does not matter.

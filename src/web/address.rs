@@ -13,6 +13,9 @@ use crate::http::respond::{Response, uncached};
 use strandline_model::{At, Timestamp};
 use strandline_protocol::Snapshot;
 
+/// Which view of a page is shown.
+pub(super) const TAB: Parameter = Parameter::one("tab");
+
 /// Answers with a page.
 pub(super) async fn answer<A>(
     state: AppState,

@@ -8,7 +8,7 @@ mod panel;
 use askama::Template;
 use http::StatusCode;
 
-use super::address::same_moment;
+use super::address::{TAB, same_moment};
 use super::graph;
 use super::prose::Prose;
 use super::rail::{self, Span};
@@ -20,7 +20,7 @@ use super::{deployments, links, timeline, why};
 use crate::app::{AppState, LinkTemplates};
 use crate::format::{lasted, per_cent, visible, worsened};
 use crate::http::auth;
-use crate::http::params::{CLUSTER, COLLAPSE, CONTINUE, GROUP, PROJECT, ParameterReader, TAB, UNDER, WINDOW};
+use crate::http::params::{CLUSTER, COLLAPSE, CONTINUE, GROUP, PROJECT, ParameterReader, UNDER, WINDOW};
 use crate::http::problem::Problem;
 use crate::http::request::Request;
 use crate::http::respond::Response;

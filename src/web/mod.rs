@@ -41,12 +41,13 @@ use crate::http::auth::CALLBACK;
 use crate::http::context::Context;
 use crate::http::params::{
     AGENT, AT, CHILDREN, CLUSTER, CLUSTERS, COLLAPSE, CONTINUE, ENVIRONMENT, FROM, GROUP, GROUP_BY, HEALTH,
-    IGNORE, IMAGE, INCLUDE, LABELS, MAP, NAME, ORDER, PROJECT, Query, REGION, STATE, TAB, TIER, TO, TZ,
-    UNDER, VIEW, WINDOW, WITH,
+    IGNORE, IMAGE, INCLUDE, LABELS, MAP, NAME, ORDER, PROJECT, Query, REGION, STATE, TIER, TO, TZ, UNDER,
+    VIEW, WINDOW, WITH,
 };
 use crate::http::problem::Problem;
 use crate::http::respond::{self, Response};
 use crate::http::router::{Route, Router, mount, nothing_here};
+use address::TAB;
 use address::answer;
 use assets::VERSION;
 use overview::WALL;

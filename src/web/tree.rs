@@ -1,8 +1,9 @@
 //! The tree of an environment's page.
 
+use super::address::TAB;
 use super::shell::{Badge, Shell, Time, counts};
 use crate::format::{Item, Places, Step, Tree, below, grouped, links, number_of, visible};
-use crate::http::params::{CLUSTER, COLLAPSE, KIND, ORDER, OWNER, TAB, UNDER};
+use crate::http::params::{CLUSTER, COLLAPSE, KIND, ORDER, OWNER, UNDER};
 use strandline_model::{Timestamp, Uid};
 use strandline_protocol::{Collapse, Graph, GraphNode, Group};
 use strandline_query::{GraphFilter, ResourceOrder};

@@ -225,8 +225,10 @@ async fn the_demo_can_be_used_while_it_records_a_day_and_keeps_no_secret() -> Re
     let announced = announced.split("</section>").next().unwrap_or_default();
     let links: Vec<_> =
         announced.split("href=\"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
-    assert_eq!(links.len(), 2, "{announced}");
-    for (link, id) in links.iter().zip(["payments.api.production.us-region", "search.indexer.staging"]) {
+    let incidents =
+        ["payments.api.production.us-region", "search.indexer.staging", "shop.cart.production.eu-region"];
+    assert_eq!(links.len(), incidents.len(), "{announced}");
+    for (link, id) in links.iter().zip(incidents) {
         assert!(link.starts_with(&format!("/environments/{id}?at=20")), "{link} holds a moment that stays");
         let (status, page) = get(&format!("{url}{link}")).await?;
         assert!(status == 200 && page.contains("<h2 id=\"why\">Why Degraded"), "{link}: {page}");

@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
+use super::super::address::TAB;
 use super::super::strip::Strip;
 use super::super::tree::{Piece, pieces};
-use super::super::{deployments, events, graph, images, timeline};
+use super::super::{deployments, events, graph, images, rail, timeline};
 use super::{Tab, Wanted, Way};
 use crate::app::LinkTemplate;
 use crate::format::{lasted, visible};
-use crate::http::params::{AT, CLUSTER, COLLAPSE, CONTINUE, FROM, TAB, WINDOW};
+use crate::http::params::{AT, CLUSTER, COLLAPSE, CONTINUE, FROM, WINDOW};
 use crate::http::problem::Problem;
 use crate::http::request::Request;
 use crate::web::shell::Shell;
@@ -171,7 +172,10 @@ impl Panel {
                     [Collapse::Siblings, Collapse::None, Collapse::Owner, Collapse::Kind],
                 ),
                 clusters: clusters(request, environment, wanted),
-                file: format!("/environments/{id}/graph.svg{}", request.query.with(&[(TAB, None)])),
+                file: format!(
+                    "/environments/{id}/graph.svg{}",
+                    request.query.with(&[(TAB, None), (rail::SPAN, None), (WINDOW, None)])
+                ),
             },
             Shown::Tree(graph) => Panel::Tree {
                 pieces: pieces(shell, graph, filter, now),

@@ -9,10 +9,11 @@ mod report;
 
 use std::collections::BTreeSet;
 
+use super::address::TAB;
 use super::shell::{Badge, Shell};
 use super::tree::resource_href;
 use crate::format::{cut, grouped, number_of, visible, why_so};
-use crate::http::params::{CLUSTER, COLLAPSE, KIND, ORDER, OWNER, TAB, UNDER};
+use crate::http::params::{CLUSTER, COLLAPSE, KIND, ORDER, OWNER, UNDER};
 use boxes::{Drawn, GraphBox, Link, LinkKind, Subject, needs_attention};
 use layout::{BOX_WIDTH, Boxes, place};
 pub(super) use report::report;
@@ -154,7 +155,7 @@ impl Drawing {
         let ends = |link: &Link| Some((places[link.from]?, places[link.to]?));
         let heights: Vec<f64> = of_lane.iter().map(|cell| cell.height as f64).collect();
         let links = drawn.links.iter().filter_map(ends).collect();
-        let positions = place(&Boxes { heights: heights.clone(), links });
+        let positions = place(&Boxes { heights, links });
         for (cell, (x, y)) in of_lane.iter_mut().zip(&positions.of) {
             (cell.x, cell.y) = ((x + EDGE) as i64, (y + top) as i64);
         }

@@ -172,9 +172,16 @@ impl Rail {
             title,
             is_tab_stop: false,
         };
-        let mut from = 0.0;
-        let mut stops: Vec<_> = data
+        // Before its beginning it has no page to lead to.
+        let beginning = data.courses.iter().map(|course| course.from).min();
+        let parts: Vec<_> = data
             .parts
+            .iter()
+            .filter(|part| beginning.is_none_or(|beginning| beginning <= part.until))
+            .collect();
+        let before = data.parts.len() - parts.len();
+        let mut from = before.checked_sub(1).map_or(0.0, |last| window.place(data.parts[last].until));
+        let mut stops: Vec<_> = parts
             .iter()
             .map(|part| {
                 let until = window.place(part.until);
@@ -185,7 +192,7 @@ impl Rail {
                 made
             })
             .collect();
-        let current = data.parts.iter().position(|part| part.until >= shown);
+        let current = parts.iter().position(|part| part.until >= shown);
         let last = stops.len().saturating_sub(1);
         if let Some(stop) = stops.get_mut(current.unwrap_or(last)) {
             stop.is_tab_stop = true;

@@ -15,7 +15,7 @@ test("what changes is shown without a reload, and marked", async ({ page }) => {
 
 test("focus, selection, open details and scroll stay", async ({ page }) => {
   await page.setViewportSize({ width: 390, height: 500 });
-  await page.goto(pulse);
+  await page.goto(`${pulse}?tab=tree`);
   const before = await page.evaluate(() => {
     for (const one of document.querySelectorAll("main details")) one.open = one.wasOpened = true;
     const link = document.querySelector("main .tree a");

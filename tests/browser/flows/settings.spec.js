@@ -6,7 +6,7 @@ test("dark is chosen by hand and stays", async ({ page }) => {
   await page.goto("/");
   const colour = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
   const light = await colour();
-  await page.getByText("Settings").click();
+  await page.getByRole("banner").getByText("Settings").click();
   await page.getByLabel("Appearance").selectOption("dark");
   const dark = await colour();
   expect(dark).not.toBe(light);
@@ -18,7 +18,7 @@ test("times are in the reader's zone, or in UTC", async ({ page }) => {
   await page.goto(`/environments/${scenario.environment}?at=${scenario.before}`);
   const time = page.locator("time-rail .then time");
   await expect(time).toContainText(/GMT\+|CES?T/);
-  await page.getByText("Settings").click();
+  await page.getByRole("banner").getByText("Settings").click();
   await page.getByLabel("Times").selectOption("utc");
   await expect(time).toContainText("UTC");
 });
