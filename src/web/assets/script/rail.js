@@ -37,7 +37,7 @@ class TimeRail extends Island {
     on(this, "pointermove", (event) => this.drag(event));
     on(this, "pointerup", () => this.release());
     on(this, "pointercancel", () => this.clear());
-    on(this, "mousedown", (event) => event.target.closest(".stops") && event.preventDefault());
+    on(this, "mousedown", (event) => event.target.closest("svg.rail") && event.preventDefault());
     on(this, "dragstart", (event) => event.preventDefault());
   }
 
@@ -133,7 +133,7 @@ class TimeRail extends Island {
   }
 
   press(event) {
-    if (event.button !== 0 || !event.target.closest(".stops")) return;
+    if (event.button !== 0 || !event.target.closest("svg.rail")) return;
     this.clear();
     this.pressed = event.clientX;
     this.dragged = false;
