@@ -19,6 +19,11 @@ fn parsed() -> Cli {
 
 fn main() -> ExitCode {
     keep_private();
+    match cli::answer_shell() {
+        Ok(true) => return ExitCode::SUCCESS,
+        Ok(false) => {}
+        Err(error) => error.exit(),
+    }
     match cli::run(&parsed()) {
         Ok(outcome) => outcome.into(),
         Err(error) => {

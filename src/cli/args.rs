@@ -12,6 +12,7 @@ mod output;
 mod probe;
 mod read;
 mod redact;
+mod shell;
 mod subject;
 mod timeline;
 mod transfer;
@@ -33,6 +34,7 @@ pub use read::{
     WaitArgs, WaitCondition, WhyArgs,
 };
 pub use redact::RedactArgs;
+pub use shell::{CompletionArgs, ManArgs, OpenArgs};
 pub use timeline::{OnsetArgs, TimelineArgs};
 pub use transfer::{ExportArgs, ImportArgs, ImportForm};
 
@@ -170,6 +172,24 @@ first: erasing it here does not revoke it.")]
     /// Test a GitLab agent's configuration file, without a server
     #[command(subcommand)]
     Access(AccessCommand),
+    /// Open the page of an environment or resource in a browser
+    #[command(after_help = "Examples:
+  strandline open shop.web.production
+  strandline open shop.web.production --at 14:05 --print       the address of the page as it was then
+  strandline open deploy/web -e shop.web.production")]
+    Open(OpenArgs),
+    /// Print the script that completes commands, options and names of environments in a shell
+    #[command(after_help = "Examples:
+  source <(strandline completion bash)                              in ~/.bashrc
+  source <(strandline completion zsh)                               in ~/.zshrc
+  strandline completion fish > ~/.config/fish/completions/strandline.fish
+
+Names come from the server that --server or STRANDLINE_SERVER names.")]
+    Completion(CompletionArgs),
+    /// Write a manual page for each command
+    #[command(after_help = "Examples:
+  strandline man ~/.local/share/man/man1 && man strandline-tree")]
+    Man(ManArgs),
     /// Reads.
     #[command(flatten)]
     Read(ReadCommand),

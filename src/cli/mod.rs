@@ -10,6 +10,7 @@ mod args;
 mod backup;
 mod catalog;
 mod client;
+mod completion;
 mod config;
 mod coverage;
 mod diff;
@@ -26,9 +27,11 @@ mod images;
 mod incidents;
 mod kinds;
 mod line;
+mod man;
 mod manifest;
 mod objects;
 mod onset;
+mod open;
 mod output;
 mod overview;
 mod probe;
@@ -52,14 +55,15 @@ mod wait;
 mod why;
 
 pub use args::{
-    AccessCheckArgs, AccessCommand, AddressArgs, BackupArgs, Cli, ColorChoice, Command, ConfigCommand,
-    ConfigFileArgs, CoverageArgs, DemoArgs, DiffArgs, DiffFormat, DoctorArgs, EdgesArgs, EnvironmentsArgs,
-    EventsArgs, ExportArgs, FilterArgs, FindArgs, ForgetArgs, GetCommand, HealthArgs, HistoryArgs,
-    ImagesArgs, ImportArgs, ImportForm, KindsArgs, LeftBehindArgs, LineFormat, ListArgs, ObjectsArgs,
-    OnsetArgs, OutputArgs, OutputFormat, OverviewArgs, PlaceArgs, ProbeArgs, ReadCommand, RebuildArgs,
-    RedactArgs, RelistArgs, ReportFormat, RestoreArgs, ServeArgs, ServerArgs, Subject, TimelineArgs,
-    TokenArgs, TokenText, TreeArgs, VersionArgs, WaitArgs, WaitCondition, WhyArgs,
+    AccessCheckArgs, AccessCommand, AddressArgs, BackupArgs, Cli, ColorChoice, Command, CompletionArgs,
+    ConfigCommand, ConfigFileArgs, CoverageArgs, DemoArgs, DiffArgs, DiffFormat, DoctorArgs, EdgesArgs,
+    EnvironmentsArgs, EventsArgs, ExportArgs, FilterArgs, FindArgs, ForgetArgs, GetCommand, HealthArgs,
+    HistoryArgs, ImagesArgs, ImportArgs, ImportForm, KindsArgs, LeftBehindArgs, LineFormat, ListArgs,
+    ManArgs, ObjectsArgs, OnsetArgs, OpenArgs, OutputArgs, OutputFormat, OverviewArgs, PlaceArgs, ProbeArgs,
+    ReadCommand, RebuildArgs, RedactArgs, RelistArgs, ReportFormat, RestoreArgs, ServeArgs, ServerArgs,
+    Subject, TimelineArgs, TokenArgs, TokenText, TreeArgs, VersionArgs, WaitArgs, WaitCondition, WhyArgs,
 };
+pub use completion::answer_shell;
 pub use error::{CliError, Exit, Outcome};
 pub use habits::{is_kubectl_plugin, reorder};
 
@@ -89,6 +93,9 @@ pub fn run(cli: &Cli) -> Result<Outcome, CliError> {
         Command::Edges(args) => edges::run(args),
         Command::Token(args) => token::run(args),
         Command::Access(AccessCommand::Check(args)) => access::check(args),
+        Command::Open(args) => open::run(args),
+        Command::Completion(args) => completion::run(args),
+        Command::Man(args) => man::run(args),
         Command::Read(command) => read::run(command),
     };
     done.map(|()| Outcome::Done)

@@ -37,6 +37,7 @@ mod relist;
 mod rules;
 mod secrets;
 mod server;
+mod shell;
 mod simulation;
 mod spine;
 mod storage;

@@ -59,10 +59,11 @@ impl Root {
     }
 }
 
-/// A package of a small program, since most of the time goes into packing it.
+/// A package of a small program in front of the real one, since most of the time goes into packing it.
 fn package(folder: &Path, version: &str) -> Result<String> {
     let mut build = Command::new(root().join("deploy/deb"));
-    let built = output(build.arg(root().join("deploy/render")).arg(folder).env("VERSION", version))?;
+    let build = build.arg(root().join("deploy/render")).arg(folder);
+    let built = output(build.env("VERSION", version).env("STRANDLINE_NATIVE", PROGRAM))?;
     Ok(built.trim().to_owned())
 }
 
@@ -78,7 +79,14 @@ fn the_package_is_installed_upgraded_and_removed() -> Result<()> {
     let there = Root::new(place.path())?;
     there.dpkg(&["-i", &old])?;
     let (config, unit) = ("etc/strandline/strandline.yaml", "usr/lib/systemd/system/strandline.service");
-    assert_eq!(there.files(), [config, "usr/bin/strandline", unit, "usr/share/doc/strandline/copyright"]);
+    let (pages, others): (Vec<String>, Vec<String>) =
+        there.files().into_iter().partition(|path| path.starts_with("usr/share/man/man1/strandline"));
+    let completion = ["bash-completion/completions/strandline", "fish/vendor_completions.d/strandline.fish"];
+    let [bash, fish] = completion.map(|path| format!("usr/share/{path}"));
+    let zsh = "usr/share/zsh/vendor-completions/_strandline";
+    let copyright = "usr/share/doc/strandline/copyright";
+    assert_eq!(others, [config, "usr/bin/strandline", unit, &bash, copyright, &fish, zsh]);
+    assert!(pages.iter().any(|path| path.ends_with("/strandline-tree.1.gz")), "{pages:?}");
     // What the operator wrote and what the server recorded stay.
     let path = place.path().join(config);
     fs::write(&path, "listen: 127.0.0.1:1234\n")?;

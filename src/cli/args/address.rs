@@ -8,7 +8,7 @@ use clap::Args;
 #[derive(Clone, Debug, Args)]
 pub struct AddressArgs {
     /// URL of the server
-    #[arg(long, value_name = "URL", env = "STRANDLINE_SERVER", default_value = "http://127.0.0.1:7979")]
+    #[arg(long, value_name = "URL", env = "STRANDLINE_SERVER", default_value = AddressArgs::DEFAULT)]
     pub server: String,
     /// API token; visible to other users in the process list, so prefer --token-file
     #[arg(long, value_name = "TOKEN", conflicts_with = "token_file")]
@@ -16,6 +16,11 @@ pub struct AddressArgs {
     /// File with the API token; default: the environment variable STRANDLINE_TOKEN
     #[arg(long, value_name = "FILE")]
     pub token_file: Option<PathBuf>,
+}
+
+impl AddressArgs {
+    /// The server that is asked where none is named: the one of `strandline demo`.
+    pub const DEFAULT: &str = "http://127.0.0.1:7979";
 }
 
 /// A token, which nothing prints.
