@@ -30,6 +30,7 @@ mod retention;
 mod running;
 mod serve;
 mod setup;
+mod systemd;
 mod tasks;
 mod tls;
 

@@ -19,7 +19,7 @@ use super::recording::Recording;
 use super::retention::{self, Retention, RetentionClock};
 use super::setup::{self, listen, load, settings};
 use super::tasks::{Ended, Fallen, Tasks};
-use super::{access, agent_folders, clock, due, namespaces, projection, relist, tls};
+use super::{access, agent_folders, clock, due, namespaces, projection, relist, systemd, tls};
 use crate::app::AppState;
 use crate::app::watch::Watch;
 use crate::catalog::CatalogWriter;
@@ -149,6 +149,9 @@ impl Service {
         let encrypted = tls.is_some();
         if let Some(tls) = tls.clone() {
             watchers.keep("certificate", move |stop| tls::follow(tls.clone(), stop));
+        }
+        if let Some(interval) = systemd::watchdog_interval() {
+            server.keep("watchdog", move |stop| systemd::report_running(interval, stop));
         }
         let watch = Watch::new(stopping.clone());
         let state = AppState {

@@ -6,6 +6,7 @@ use super::end;
 use super::error::ServiceError;
 use super::options::Options;
 use super::running::Service;
+use super::systemd;
 use strandline_clock::SystemClock;
 
 /// Serves with these options until the process is asked to end.
@@ -19,7 +20,13 @@ pub fn serve(options: Options) -> Result<(), ServiceError> {
         let Some(started) = asked.run_until_cancelled(starting).await else { return Ok(()) };
         let service = started?;
         let scheme = if service.encrypted { "https" } else { "http" };
-        tracing::info!("listening on {scheme}://{}", service.address);
-        service.run_until(asked.cancelled_owned()).await
+        let url = format!("{scheme}://{}", service.address);
+        tracing::info!("listening on {url}");
+        systemd::report_ready(&url);
+        let stop = async move {
+            asked.cancelled_owned().await;
+            systemd::report_stopping();
+        };
+        service.run_until(stop).await
     })
 }

@@ -43,6 +43,7 @@ mod spine;
 mod storage;
 mod storm;
 mod supply_chain;
+mod systemd;
 mod tidy;
 mod timeline;
 mod tokens;
