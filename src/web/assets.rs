@@ -40,10 +40,11 @@ pub(super) fn light(name: &str) -> &'static str {
 }
 
 /// What makes pages more comfortable.
-const SCRIPTS: [&str; 8] = [
+const SCRIPTS: [&str; 9] = [
     include_str!("assets/script/island.js"),
     include_str!("assets/script/settings.js"),
     include_str!("assets/script/times.js"),
+    include_str!("assets/script/copy.js"),
     include_str!("assets/script/chart.js"),
     include_str!("assets/script/graph.js"),
     include_str!("assets/script/patch.js"),
@@ -90,12 +91,18 @@ fn join_styles(styles: &[&str]) -> String {
 /// The modules as one, without what only their authors read.
 fn join_modules(modules: &[&str]) -> String {
     let mut joined = String::new();
-    for line in modules.iter().flat_map(|module| module.lines()) {
-        if line.starts_with("import ") || line.trim_start().starts_with("//") || line.trim().is_empty() {
+    for line in modules.iter().flat_map(|module| module.lines()).map(str::trim) {
+        // A comment behind code holds no quotes here; in a text there would be one behind it.
+        let comment = line.rfind(" // ").filter(|at| !line[*at..].contains(['"', '\'', '`']));
+        let line = comment.map_or(line, |at| line[..at].trim_end());
+        if line.starts_with("import ") || line.starts_with("//") || line.is_empty() {
             continue;
         }
-        joined.push_str(line.strip_prefix("export ").unwrap_or(line).trim_start());
-        joined.push('\n');
+        joined.push_str(line.strip_prefix("export ").unwrap_or(line));
+        // Behind these nothing ends that a line has to end.
+        if !line.ends_with(['{', ';', ',', '(']) {
+            joined.push('\n');
+        }
     }
     joined
 }
@@ -145,7 +152,7 @@ mod tests {
 
     #[test]
     fn a_module_is_joined_after_those_that_it_imports() {
-        let files = ["island", "settings", "times", "chart", "graph", "patch", "live", "rail"];
+        let files = ["island", "settings", "times", "copy", "chart", "graph", "patch", "live", "rail"];
         assert_eq!(files.len(), SCRIPTS.len());
         for (place, module) in SCRIPTS.iter().enumerate() {
             for import in module.lines().filter(|line| line.starts_with("import ")) {

@@ -84,6 +84,8 @@ pub const ROUTES: &[Route<AppState>] = &[
     Route::at("/resources/{uid}/diff").get(&[FROM, AT, TZ, CLUSTER, INCLUDE, IGNORE], |state, request| {
         Box::pin(answer(state, request, diff::of_resource))
     }),
+    Route::at("/resources/{uid}/object.yaml")
+        .get(&[AT, TZ, CLUSTER], |state, request| Box::pin(answer(state, request, resource::yaml::file))),
     Route::at("/resources/{uid}")
         .get(&[AT, TZ, SPAN, CLUSTER], |state, request| Box::pin(answer(state, request, resource::page))),
     Route::at("/login")

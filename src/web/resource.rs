@@ -1,11 +1,13 @@
 //! `/resources/{uid}`: one resource, who changed it, its history and the object itself.
 
 mod versions;
+pub(super) mod yaml;
 
 use askama::Template;
 use http::StatusCode;
 
 use self::versions::{Entry, History, Versions};
+use self::yaml::Piece;
 use super::address::same_moment;
 use super::rail::{self, Span};
 use super::render::html;
@@ -52,7 +54,9 @@ struct Facts {
     environments: Vec<(String, String)>,
     /// Name and address.
     images: Vec<(String, String)>,
-    object: String,
+    object: Vec<Piece>,
+    /// What its file is called.
+    file: String,
 }
 
 #[derive(Template)]
@@ -66,6 +70,8 @@ struct ResourcePage {
     name: String,
     place: Vec<(&'static str, String)>,
     json: String,
+    /// The object as a file.
+    yaml: String,
     /// What the version shown changed.
     changes: String,
     /// None when the resource was not there at the moment.
@@ -199,6 +205,7 @@ fn view(
         name: visible(name).into_owned(),
         place: key.map(place).unwrap_or_default(),
         json: json(""),
+        yaml: format!("{}/object.yaml{}", request.context.path, request.query.with(&pinned)),
         changes: format!("{}/diff{}", request.context.path, request.query.with(&pinned)),
         events_json: json("/events"),
         health_json: json("/health"),
@@ -229,12 +236,6 @@ fn facts(shell: &Shell, detail: ResourceDetail, now: Timestamp) -> Facts {
     let environment = |id: &strandline_model::EnvironmentId| {
         (shown(id.as_str()), format!("/environments/{}{}", percent_encode(id.as_str()), shell.keep))
     };
-    // As JSON, which is YAML too, where it has no other YAML; a JSON value can always be written.
-    let object = detail.object.value();
-    let object = serde_saphyr::to_string(&object)
-        .ok()
-        .or_else(|| serde_json::to_string_pretty(&object).ok())
-        .unwrap_or_default();
     Facts {
         badge: Badge::new(resource.health),
         reason: shown(&resource.reason),
@@ -254,7 +255,8 @@ fn facts(shell: &Shell, detail: ResourceDetail, now: Timestamp) -> Facts {
         resource_version: shown(detail.resource_version.as_str()),
         environments: detail.environments.iter().map(environment).collect(),
         images: images::of_object(detail.object.as_str(), shell),
-        object: object.lines().map(visible).fold(String::new(), |all, line| all + &line + "\n"),
+        object: yaml::pieces(&yaml::text(&detail.object)),
+        file: yaml::file_name(&resource.key.kind.kind, &resource.key.name),
     }
 }
 

@@ -118,12 +118,6 @@ class TimeRail extends Island {
   }
 
   click(event) {
-    const copied = event.target.closest("[data-copy]");
-    if (copied && navigator.clipboard) {
-      event.preventDefault();
-      navigator.clipboard.writeText(copied.href).then(() => (copied.textContent = "Copied"), () => location.assign(copied.href));
-      return;
-    }
     const part = event.target.closest(".stops a");
     if (!part || event.detail === 0 || event.ctrlKey || event.metaKey || event.shiftKey) return;
     // A click chooses the time under it, and not only the end of the part.

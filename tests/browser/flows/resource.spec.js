@@ -1,0 +1,31 @@
+// The page of a resource: its object folds without script, and is copied and downloaded as the same text.
+const { test, expect, scenario } = require("../kit");
+
+const address = `/resources/${scenario.resource}`;
+
+test.describe("without script", () => {
+  test.use({ javaScriptEnabled: false });
+
+  test("the object folds", async ({ page }) => {
+    await page.goto(address);
+    const line = page.locator(".object div", { hasText: /^ {2}name: / }).first();
+    await expect(line).toBeVisible();
+    await page.locator(".object summary", { hasText: /^metadata:$/ }).click();
+    await expect(line).toBeHidden();
+  });
+});
+
+test("the object is copied and downloaded as YAML", async ({ page, context, request }) => {
+  await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+  await page.goto(address);
+  const yaml = await (await request.get(`${address}/object.yaml`)).text();
+  expect(yaml).toMatch(/^apiVersion: /);
+  await page.getByRole("link", { name: "Copy YAML" }).click();
+  await expect(page.getByText("Copied", { exact: true })).toBeVisible();
+  expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(yaml);
+  const [download] = await Promise.all([
+    page.waitForEvent("download"),
+    page.getByRole("link", { name: "Download", exact: true }).click(),
+  ]);
+  expect(download.suggestedFilename()).toMatch(/^[a-z]+-[\w-]+\.yaml$/);
+});
