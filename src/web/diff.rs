@@ -1,9 +1,13 @@
 //! `/environments/{id}/diff` and `/resources/{uid}/diff`: what changed between two moments, and what differs between two
 //! environments.
 
+mod rows;
+
 use askama::Template;
 use http::StatusCode;
 
+pub(super) use self::rows::LAYOUT;
+use self::rows::{Layout, Pair, Row};
 use super::field::Field;
 use super::render::html;
 use super::shell::{Badge, Shell};
@@ -11,7 +15,7 @@ use super::tree::resource_href;
 use crate::app::AppState;
 use crate::app::diffs::{EnvironmentQuestion, of_one};
 use crate::app::span::in_order;
-use crate::format::{children_below, clock_time, counted, names, number_of, printed, title, visible};
+use crate::format::{children_below, clock_time, counted, names, number_of, title, visible};
 use crate::http::auth;
 use crate::http::params::{AT, CHILDREN, CLUSTER, CONTINUE, FROM, IGNORE, INCLUDE, MAP, Parameter, WITH};
 use crate::http::problem::Problem;
@@ -24,13 +28,6 @@ use strandline_protocol::{
 };
 use strandline_query::ResourceRef;
 use strandline_syntax::percent_encode;
-
-/// A line of differences; its sign stands in it, so that the colour says nothing more.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Row {
-    mark: Mark,
-    text: String,
-}
 
 /// One side of what is compared.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,7 +44,20 @@ struct Side {
 struct Block {
     /// None where the page is of one resource.
     title: Option<(String, String)>,
+    /// One below the other; none side by side.
     rows: Vec<Row>,
+    /// Side by side; none one below the other.
+    pairs: Vec<Pair>,
+}
+
+impl Block {
+    fn new(request: &Request, title: Option<(String, String)>, lines: &[Line]) -> Self {
+        let rows = rows::rows(lines);
+        match layout(request) {
+            Layout::Unified => Block { title, rows, pairs: Vec::new() },
+            Layout::Split => Block { title, rows: Vec::new(), pairs: rows::pairs(rows) },
+        }
+    }
 }
 
 /// Another way to ask.
@@ -77,6 +87,7 @@ struct DiffPage {
     summary: String,
     names: String,
     ways: Vec<Way>,
+    layouts: Vec<Way>,
     blocks: Vec<Block>,
     /// The next page.
     next: Option<String>,
@@ -90,6 +101,7 @@ pub(super) async fn of_environment(state: AppState, request: Request) -> Result<
     let mut read = request.query.reader();
     let (id, page) = (EnvironmentId::new(request.argument(0)), read.page());
     let (at, question) = EnvironmentQuestion::read(&mut read, &state, id, page);
+    read.word::<Layout>(LAYOUT);
     read.finish()?;
     let found = question.ask(&state, &auth::scope(&request)?, at).await?;
     html(StatusCode::OK, &environment_view(&request, &found, state.clock.now()))
@@ -101,13 +113,26 @@ pub(super) async fn of_resource(state: AppState, request: Request) -> Result<Res
     let mut read = request.query.reader();
     let resource = ResourceRef::new(&Uid::new(request.argument(0)), request.query.one(CLUSTER));
     let (to, question) = of_one(&mut read, &state, resource);
+    read.word::<Layout>(LAYOUT);
     read.finish()?;
     let found = state.queries.ask(&auth::scope(&request)?, to, question).await?;
     html(StatusCode::OK, &resource_view(&request, &found, state.clock.now()))
 }
 
-fn rows(lines: &[Line]) -> Vec<Row> {
-    lines.iter().map(|line| Row { mark: line.mark, text: printed(line) }).collect()
+/// How the differences are laid out; what is wrong with the parameter was said where it was read.
+fn layout(request: &Request) -> Layout {
+    request.query.reader().word(LAYOUT).unwrap_or_default()
+}
+
+/// The layouts to choose from.
+fn layouts(request: &Request) -> Vec<Way> {
+    let all = [("Unified", Layout::Unified, None), ("Side by side", Layout::Split, Some("split"))];
+    let way = |(label, one, name): (&'static str, Layout, Option<&str>)| Way {
+        label,
+        href: here(request, &[(LAYOUT, name)]),
+        chosen: layout(request) == one,
+    };
+    all.map(way).into()
 }
 
 /// How much is told, and what may be told besides.
@@ -127,7 +152,7 @@ fn here(request: &Request, changes: &[(Parameter, Option<&str>)]) -> String {
 
 /// What the form passes on besides what can be typed.
 fn kept(request: &Request) -> Vec<(&'static str, String)> {
-    let all = [CLUSTER, MAP, CHILDREN, INCLUDE, IGNORE];
+    let all = [CLUSTER, MAP, CHILDREN, INCLUDE, IGNORE, LAYOUT];
     let values =
         all.iter().flat_map(|one| request.query.all(one.name).map(|value| (one.name, value.to_owned())));
     values.collect()
@@ -141,7 +166,7 @@ fn page(
     now: Timestamp,
 ) -> DiffPage {
     let api = |format: &str| {
-        let query = request.query.without(CONTINUE);
+        let query = request.query.without(CONTINUE).without(LAYOUT);
         let mark = if query.with(&[]).is_empty() { "?" } else { "&" };
         let format = if format.is_empty() { String::new() } else { format!("{mark}format={format}") };
         format!("/api/v1{}{}{format}", request.context.path, query.with(&[]))
@@ -159,6 +184,7 @@ fn page(
         summary: String::new(),
         names: String::new(),
         ways: Vec::new(),
+        layouts: layouts(request),
         blocks: Vec::new(),
         next: None,
         json: api(""),
@@ -212,7 +238,7 @@ fn environment_view(request: &Request, found: &EnvironmentDiff, now: Timestamp) 
         summary: counted(&found.counts),
         names: shown(&found.names.join(", ")),
         ways,
-        blocks: found.items.iter().map(|item| block(found, &renamed, item)).collect(),
+        blocks: found.items.iter().map(|item| block(request, found, &renamed, item)).collect(),
         next: found
             .metadata
             .next
@@ -222,7 +248,7 @@ fn environment_view(request: &Request, found: &EnvironmentDiff, now: Timestamp) 
     }
 }
 
-fn block(found: &EnvironmentDiff, names: &NameMap, item: &ResourceChange) -> Block {
+fn block(request: &Request, found: &EnvironmentDiff, names: &NameMap, item: &ResourceChange) -> Block {
     let mut lines = lines(&item.comparison, names);
     lines.extend(item.children.iter().map(|kind| Line::new(Mark::Note, children_below(kind))));
     let (before, after) = (item.before.as_ref(), item.after.as_ref());
@@ -241,10 +267,8 @@ fn block(found: &EnvironmentDiff, names: &NameMap, item: &ResourceChange) -> Blo
             false => resource_href(&shell, &side.id, &side.cluster),
         }
     });
-    Block {
-        title: Some((visible(&title(found, item)).into_owned(), href.unwrap_or_default())),
-        rows: rows(&lines),
-    }
+    let title = (visible(&title(found, item)).into_owned(), href.unwrap_or_default());
+    Block::new(request, Some(title), &lines)
 }
 
 fn resources(count: u64) -> String {
@@ -296,7 +320,7 @@ fn resource_view(request: &Request, found: &Answer<ResourceDiff>, now: Timestamp
                 ("Everything", "metadata,status,noise"),
             ],
         ),
-        blocks: vec![Block { title: None, rows: rows(&lines(&diff.comparison, &NameMap::default())) }],
+        blocks: vec![Block::new(request, None, &lines(&diff.comparison, &NameMap::default()))],
         ..base
     }
 }

@@ -50,6 +50,7 @@ use crate::http::router::{Route, Router, mount, nothing_here};
 use address::TAB;
 use address::answer;
 use assets::VERSION;
+use diff::LAYOUT;
 use overview::WALL;
 use prose::Prose;
 use rail::SPAN;
@@ -78,12 +79,13 @@ pub const ROUTES: &[Route<AppState>] = &[
         Box::pin(answer(state, request, environment::graph_file))
     }),
     Route::at("/environments/{id}/diff")
-        .get(&[FROM, AT, TZ, WITH, MAP, CHILDREN, INCLUDE, IGNORE, CONTINUE], |state, request| {
+        .get(&[FROM, AT, TZ, WITH, MAP, CHILDREN, INCLUDE, IGNORE, LAYOUT, CONTINUE], |state, request| {
             Box::pin(answer(state, request, diff::of_environment))
         }),
-    Route::at("/resources/{uid}/diff").get(&[FROM, AT, TZ, CLUSTER, INCLUDE, IGNORE], |state, request| {
-        Box::pin(answer(state, request, diff::of_resource))
-    }),
+    Route::at("/resources/{uid}/diff")
+        .get(&[FROM, AT, TZ, CLUSTER, INCLUDE, IGNORE, LAYOUT], |state, request| {
+            Box::pin(answer(state, request, diff::of_resource))
+        }),
     Route::at("/resources/{uid}/object.yaml")
         .get(&[AT, TZ, CLUSTER], |state, request| Box::pin(answer(state, request, resource::yaml::file))),
     Route::at("/resources/{uid}")

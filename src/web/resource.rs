@@ -13,7 +13,7 @@ use super::rail::{self, Span};
 use super::render::html;
 use super::shell::{Badge, Shell, Time, reference};
 use super::strip::Strip;
-use super::{edges, events, images, links, live, timeline};
+use super::{edges, events, graph, images, links, live, timeline};
 use crate::app::{AppState, LinkTemplate};
 use crate::format::{clock_time, visible};
 use crate::http::auth;
@@ -83,6 +83,8 @@ struct ResourcePage {
     events_json: String,
     health_json: String,
     edges: Vec<edges::Line>,
+    /// The same as a drawing.
+    drawing: graph::Drawing,
     /// Whether there are more edges than are shown.
     linked_further: bool,
     edges_json: String,
@@ -212,6 +214,12 @@ fn view(
         history_json: json("/history"),
         edges_json: json("/edges"),
         linked_further: linked.as_ref().is_some_and(|page| page.metadata.next.is_some()),
+        drawing: graph::relations(
+            &shell,
+            (kind, name, detail.as_ref().and_then(|detail| detail.resource.health)),
+            linked.as_ref().map_or(&[], |page| &page.items),
+            key.map_or("", |key| &key.cluster),
+        ),
         edges: linked
             .map(|page| edges::lines(&shell, &page.items, key.map_or("", |key| &key.cluster)))
             .unwrap_or_default(),

@@ -21,6 +21,8 @@ const pages = [
   [`/resources/${scenario.resource}`, 200],
   [`/resources/${scenario.resource}?at=${scenario.before}`, 200],
   [`/resources/${scenario.resource}/diff`, 200],
+  [`/resources/${scenario.resource}/diff?layout=split&include=metadata,status,noise`, 200],
+  [`/resources/${scenario.resource}/diff?layout=round`, 400],
   ["/images", 200],
   ["/images?from=1", 200],
   ["/coverage", 200],

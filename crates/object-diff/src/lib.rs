@@ -15,6 +15,7 @@ mod cursor;
 mod excerpt;
 mod keys;
 mod lens;
+mod letters;
 mod merge;
 mod names;
 mod pair;
@@ -27,6 +28,7 @@ mod text;
 mod walk;
 
 pub use lens::{Between, Class, Lens};
+pub use letters::{Span, letters, whole};
 pub use names::{NameMap, NamePair};
 pub use patch::{Operation, patch};
 pub use path::ElementKey;

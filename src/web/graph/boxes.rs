@@ -392,7 +392,7 @@ pub(super) fn needs_attention(health: Option<Health>) -> bool {
 }
 
 /// From what is used to who uses it, which is drawn the other way: configuration is right of what mounts it.
-fn is_drawn_backwards(kind: &str) -> bool {
+pub(super) fn is_drawn_backwards(kind: &str) -> bool {
     matches!(kind, "mounts" | "references")
 }
 

@@ -5,6 +5,7 @@
 
 mod boxes;
 mod layout;
+mod relations;
 mod report;
 
 use std::collections::BTreeSet;
@@ -16,6 +17,7 @@ use crate::format::{cut, grouped, number_of, visible, why_so};
 use crate::http::params::{CLUSTER, COLLAPSE, KIND, ORDER, OWNER, UNDER};
 use boxes::{Drawn, GraphBox, Link, LinkKind, Subject, needs_attention};
 use layout::{BOX_WIDTH, Boxes, place};
+pub(super) use relations::relations;
 pub(super) use report::report;
 #[cfg(test)]
 pub(super) use report::report_text;

@@ -66,6 +66,7 @@ impl Versions {
 /// A version as it is listed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Line {
+    pub(super) offset: Offset,
     /// The page of the resource as it was then.
     pub(super) href: String,
     /// Where all that it changed is told; none for the end.
@@ -106,6 +107,12 @@ pub(super) struct History {
     pub(super) later: Vec<Entry>,
     /// How much that is, in words.
     pub(super) later_words: String,
+    /// The two that are compared unless others are chosen, the earlier first; none where there are no two.
+    pub(super) chosen: Option<(Offset, Offset)>,
+    /// Where two of them are compared.
+    pub(super) compare: String,
+    /// The cluster that was asked for.
+    pub(super) cluster: Option<String>,
 }
 
 impl History {
@@ -122,7 +129,22 @@ impl History {
         let drawing = Drawing { path: &request.context.path, cluster, kind, lens, now };
         let listed = found.later.len().min(LISTED);
         let more_later = if found.later.len() > LISTED { "the newest " } else { "" };
+        // The newest first: whoever looks at the past compares it with what it became.
+        let all: Vec<Offset> = found
+            .later
+            .iter()
+            .take(LISTED)
+            .chain(found.main.iter().take(LISTED))
+            .map(|one| one.offset)
+            .collect();
+        let chosen = match (found.main.first(), found.later.is_empty()) {
+            (Some(shown), false) => Some((shown.offset, all[0])),
+            _ => all.get(1).map(|earlier| (*earlier, all[0])),
+        };
         History {
+            chosen,
+            compare: format!("{}/diff", request.context.path),
+            cluster: request.query.one(CLUSTER).map(str::to_owned),
             entries: drawing.entries(&found.main, None, is_there),
             more: found.main.len() > LISTED,
             later: drawing.entries(&found.later, found.main.first(), false),
@@ -171,6 +193,7 @@ impl Drawing<'_> {
         let same_health = older.is_some_and(|older| health(older) == health(version));
         let silent = comparison.as_ref().is_some_and(|found| asked_about(found).next().is_none());
         Line {
+            offset: version.offset,
             href: format!("{}{at}", self.path),
             changes: applied.then(|| format!("{}/diff{at}", self.path)),
             said: visible(&said(comparison.as_ref(), older)).into_owned(),

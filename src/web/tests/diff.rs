@@ -19,7 +19,7 @@ fn an_environment_tells_resource_by_resource_what_changed() {
             "<input type=\"hidden\" name=\"ignore\" value=\"spec.replicas\">",
             "href=\"/resources/web/diff?from=1000&#38;at=1234&#38;cluster=eu-west\">~ Deployment.apps shop/web   changed, ✔ Healthy → ✖ Degraded</a>",
             "href=\"/resources/web-config?at=1234&#38;cluster=eu-west\">+ ConfigMap shop/web-config   added</a>",
-            "<del>-   web:1</del><ins>+   web:2</ins>",
+            "<del>-   web:<mark>1</mark></del><ins>+   web:<mark>2</mark></ins>",
             "<i>  (children: Pod 1 added, 1 removed, 1 changed)</i>",
             "1 added, 1 changed, 3 controller updates, 2 with hidden differences, 3 unchanged",
             "aria-current=\"true\">With status</a>",

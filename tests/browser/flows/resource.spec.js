@@ -1,4 +1,5 @@
-// The page of a resource: its object folds without script, and is copied and downloaded as the same text.
+// The page of a resource: its object folds without script and is copied and downloaded as the same text, and its versions
+// are compared.
 const { test, expect, scenario } = require("../kit");
 
 const address = `/resources/${scenario.resource}`;
@@ -12,6 +13,19 @@ test.describe("without script", () => {
     await expect(line).toBeVisible();
     await page.locator(".object summary", { hasText: /^metadata:$/ }).click();
     await expect(line).toBeHidden();
+  });
+
+  test("any two versions are compared, one below the other and side by side", async ({ page }) => {
+    await page.goto(address);
+    const offsets = await page.locator("input[name=from]").evaluateAll((all) => all.map(({ value }) => Number(value)));
+    const [later, earlier] = [Math.max(...offsets), Math.min(...offsets)];
+    await page.locator(`input[name=from][value="${earlier}"]`).check();
+    await page.locator(`input[name=at][value="${later}"]`).check();
+    await page.getByRole("button", { name: "Compare chosen" }).click();
+    await expect(page).toHaveURL(new RegExp(`/diff\\?(.*&)?from=${earlier}&at=${later}`));
+    await expect(page.locator(".diff del").first()).toBeVisible();
+    await page.getByRole("link", { name: "Side by side" }).click();
+    await expect(page.locator(".sides ins").first()).toBeVisible();
   });
 });
 
