@@ -70,7 +70,8 @@ CREATE TABLE resource (
     created_at INTEGER,                   -- by the cluster's clock
     labels     TEXT,                      -- as they stand, JSON; NULL once it is gone
     links      INTEGER,                   -- digest of all from which its links are found; NULL once it is gone
-    images     INTEGER                    -- digest of what its status tells of its images; NULL where it has none
+    images     INTEGER,                   -- digest of what its status tells of its images; NULL where it has none
+    spec       INTEGER                    -- digest of what is asked of it; NULL where something owns it, or it is gone
 ) STRICT;
 -- A uid is asked for in a cluster. With both the index serves better than any that begins with the cluster: of two that
 -- seem to serve alike SQLite takes either, and the other one leads through all that the cluster holds.
@@ -602,4 +603,32 @@ CREATE TABLE happening_count (
     deployed       INTEGER NOT NULL DEFAULT 0,
     progressed     INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (environment_id, hour)
+) STRICT, WITHOUT ROWID;
+
+-- The feed of changes: of all that happened what somebody asked for, deployments, and each Warning when it was first said.
+-- Few among many, in the order of the log, so that the newest of all environments are read without a look at the rest.
+CREATE TABLE feed (
+    "offset"       INTEGER NOT NULL,
+    environment_id INTEGER NOT NULL,
+    what           INTEGER NOT NULL,      -- as in happening
+    subject        INTEGER NOT NULL,
+    observed_at    INTEGER NOT NULL,
+    manager_id     INTEGER,               -- who wrote it; NULL where that is not known
+    PRIMARY KEY ("offset", environment_id, what, subject)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX feed_by_environment ON feed (environment_id, "offset");
+
+-- Field managers that wrote what is in the feed, or a status.
+CREATE TABLE manager (
+    id   INTEGER PRIMARY KEY,
+    name TEXT NOT NULL UNIQUE
+) STRICT;
+
+-- Which of them are controllers in an environment: since they wrote the status of something in it. Elsewhere they may be
+-- whatever they are, so that what others have says nothing here.
+CREATE TABLE controller (
+    environment_id INTEGER NOT NULL,
+    manager_id     INTEGER NOT NULL,
+    since          INTEGER NOT NULL,      -- an offset
+    PRIMARY KEY (environment_id, manager_id)
 ) STRICT, WITHOUT ROWID;

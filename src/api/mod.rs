@@ -2,6 +2,7 @@
 
 mod agents;
 mod catalog;
+mod changes;
 mod clusters;
 mod coverage;
 mod deployments;

@@ -1,17 +1,18 @@
 //! The table of the API's routes; the router is built from it, and a test holds it against `api/openapi.yaml`.
 
 use super::{
-    agents, catalog, clusters, coverage, deployments, diffs, document, environments, events, fields, forget,
-    graphql, images, metrics, onset, overview, probes, projects, rebuild, relist, resources, search,
+    agents, catalog, changes, clusters, coverage, deployments, diffs, document, environments, events, fields,
+    forget, graphql, images, metrics, onset, overview, probes, projects, rebuild, relist, resources, search,
     timeline, tokens, watch,
 };
 use crate::app::AppState;
 use crate::app::selection::ENVIRONMENTS;
 use crate::http::params::{
-    AGENT, AT, BELOW, BODIES, BUCKETS, CHILDREN, CLUSTER, CLUSTERS, COLLAPSE, CONTINUE, DEPTH, ENVIRONMENT,
-    FIELD, FORMAT, FROM, GONE, GROUP, GROUP_BY, HEALTH, HEALTH_ONE, IGNORE, IMAGE, INCLUDE, KIND, LABELS,
-    LANE, LIMIT, MAP, NAME, NAMESPACE, ORDER, OWNER, PROJECT, PROJECT_ONE, PROTECTED, REASON, REF, REGION,
-    SINCE, STATE, STATUS, TAG, TIER, TIMEOUT, TO, TYPE, TZ, UNDER, VAR, VERBOSE, VIEW, WINDOW, WITH,
+    AGENT, AT, BELOW, BODIES, BUCKETS, BY, CHILDREN, CLUSTER, CLUSTERS, COLLAPSE, CONTINUE, CONTROLLERS,
+    DEPTH, ENVIRONMENT, FIELD, FORMAT, FROM, GONE, GROUP, GROUP_BY, HEALTH, HEALTH_ONE, IGNORE, IMAGE,
+    INCLUDE, KIND, LABELS, LANE, LIMIT, MAP, NAME, NAMESPACE, ORDER, OWNER, PROJECT, PROJECT_ONE, PROTECTED,
+    REASON, REF, REGION, SINCE, STATE, STATUS, TAG, TIER, TIMEOUT, TO, TYPE, TZ, UNDER, UNTIL, VAR, VERBOSE,
+    VIEW, WINDOW, WITH,
 };
 use crate::http::respond;
 use crate::http::router::{Route, Router, mount, nothing_here};
@@ -54,6 +55,30 @@ pub const ROUTES: &[Route<AppState>] = &[
     Route::at("/api/v1/watch").get(
         &[TIER, REGION, PROJECT, GROUP, CLUSTERS, AGENT, STATE, NAME, HEALTH, LABELS, FROM, TZ, TIMEOUT],
         |state, request| Box::pin(watch::watch(state, request)),
+    ),
+    Route::at("/api/v1/changes").get(
+        &[
+            TIER,
+            REGION,
+            PROJECT,
+            GROUP,
+            CLUSTERS,
+            AGENT,
+            STATE,
+            NAME,
+            LABELS,
+            SINCE,
+            UNTIL,
+            TYPE,
+            BY,
+            CONTROLLERS,
+            FORMAT,
+            AT,
+            TZ,
+            LIMIT,
+            CONTINUE,
+        ],
+        |state, request| Box::pin(changes::list(state, request)),
     ),
     Route::at("/api/v1/rebuild")
         .get(&[], |state, request| Box::pin(rebuild::report(state, request)))

@@ -2,6 +2,7 @@
 //! that both read from a request.
 
 mod announcement;
+pub mod changes;
 pub mod diffs;
 pub mod images;
 mod links;

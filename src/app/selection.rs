@@ -31,6 +31,11 @@ pub fn view<'s>(state: &'s AppState, request: &Request) -> Result<Option<&'s Sav
 
 /// A filter of environments; a parameter goes before what `base` says of the same.
 pub fn filter(read: &mut ParameterReader<'_>, base: &EnvironmentFilter) -> EnvironmentFilter {
+    EnvironmentFilter { healths: or(read.words(HEALTH), &base.healths), ..environments(read, base) }
+}
+
+/// The same where their health is not asked for.
+pub fn environments(read: &mut ParameterReader<'_>, base: &EnvironmentFilter) -> EnvironmentFilter {
     EnvironmentFilter {
         search: String::new(),
         tiers: or(read.words(TIER), &base.tiers),
@@ -41,7 +46,7 @@ pub fn filter(read: &mut ParameterReader<'_>, base: &EnvironmentFilter) -> Envir
         agents: or(read.words(AGENT), &base.agents),
         states: or(read.words(STATE), &base.states),
         names: or(globs(read, NAME), &base.names),
-        healths: or(read.words(HEALTH), &base.healths),
+        healths: base.healths.clone(),
         labels: read.labels(LABELS).unwrap_or_else(|| base.labels.clone()),
     }
 }

@@ -3,6 +3,7 @@
 mod access;
 mod address;
 mod backup;
+mod changes;
 mod config;
 mod diff;
 mod doctor;
@@ -21,6 +22,7 @@ mod values;
 pub use access::{AccessCheckArgs, AccessCommand};
 pub use address::{AddressArgs, TokenText};
 pub use backup::{BackupArgs, RestoreArgs};
+pub use changes::ChangesArgs;
 pub use config::{ConfigCommand, ConfigFileArgs};
 pub use diff::{DiffArgs, DiffFormat};
 pub(super) use doctor::RoleWidth;

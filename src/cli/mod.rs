@@ -9,6 +9,7 @@ mod answers;
 mod args;
 mod backup;
 mod catalog;
+mod changes;
 mod client;
 mod completion;
 mod config;
@@ -55,13 +56,14 @@ mod wait;
 mod why;
 
 pub use args::{
-    AccessCheckArgs, AccessCommand, AddressArgs, BackupArgs, Cli, ColorChoice, Command, CompletionArgs,
-    ConfigCommand, ConfigFileArgs, CoverageArgs, DemoArgs, DiffArgs, DiffFormat, DoctorArgs, EdgesArgs,
-    EnvironmentsArgs, EventsArgs, ExportArgs, FilterArgs, FindArgs, ForgetArgs, GetCommand, HealthArgs,
-    HistoryArgs, ImagesArgs, ImportArgs, ImportForm, KindsArgs, LeftBehindArgs, LineFormat, ListArgs,
-    ManArgs, ObjectsArgs, OnsetArgs, OpenArgs, OutputArgs, OutputFormat, OverviewArgs, PlaceArgs, ProbeArgs,
-    ReadCommand, RebuildArgs, RedactArgs, RelistArgs, ReportFormat, RestoreArgs, ServeArgs, ServerArgs,
-    Subject, TimelineArgs, TokenArgs, TokenText, TreeArgs, VersionArgs, WaitArgs, WaitCondition, WhyArgs,
+    AccessCheckArgs, AccessCommand, AddressArgs, BackupArgs, ChangesArgs, Cli, ColorChoice, Command,
+    CompletionArgs, ConfigCommand, ConfigFileArgs, CoverageArgs, DemoArgs, DiffArgs, DiffFormat, DoctorArgs,
+    EdgesArgs, EnvironmentsArgs, EventsArgs, ExportArgs, FilterArgs, FindArgs, ForgetArgs, GetCommand,
+    HealthArgs, HistoryArgs, ImagesArgs, ImportArgs, ImportForm, KindsArgs, LeftBehindArgs, LineFormat,
+    ListArgs, ManArgs, ObjectsArgs, OnsetArgs, OpenArgs, OutputArgs, OutputFormat, OverviewArgs, PlaceArgs,
+    ProbeArgs, ReadCommand, RebuildArgs, RedactArgs, RelistArgs, ReportFormat, RestoreArgs, ServeArgs,
+    ServerArgs, Subject, TimelineArgs, TokenArgs, TokenText, TreeArgs, VersionArgs, WaitArgs, WaitCondition,
+    WhyArgs,
 };
 pub use completion::answer_shell;
 pub use error::{CliError, Exit, Outcome};

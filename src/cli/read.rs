@@ -15,7 +15,7 @@ use super::output::{Paint, document, drawing, write};
 use super::query::{Add, Parameters};
 use super::runtime::runtime;
 use super::views::Listed;
-use super::{catalog, coverage, images, onset, overview, timeline, tree, wait, why};
+use super::{catalog, changes, coverage, images, onset, overview, timeline, tree, wait, why};
 use crate::build_info::BuildInfo;
 use crate::format::visible;
 use strandline_protocol::{
@@ -37,6 +37,7 @@ pub(super) fn run(command: &ReadCommand) -> Result<(), CliError> {
             ReadCommand::Why(args) => why::why(args).await,
             ReadCommand::Onset(args) => onset::onset(args).await,
             ReadCommand::Timeline(args) => timeline::timeline(args).await,
+            ReadCommand::Changes(args) => changes::list(args).await,
             ReadCommand::History(args) if !args.field.is_empty() => images::fields(args).await,
             ReadCommand::History(args) => history(args).await,
             ReadCommand::Events(args) => events(args).await,

@@ -113,6 +113,32 @@ pub struct ChangedBy {
     pub time: Option<Timestamp>,
 }
 
+impl ChangedBy {
+    /// What GitOps tools that also write statuses call themselves: what they write to other objects, people asked for in
+    /// a repository.
+    const GITOPS: [&str; 9] = [
+        "argocd",
+        "config-sync",
+        "configsync",
+        "fleetagent",
+        "flux",
+        "gitlab-agent",
+        "helm-controller",
+        "kapp",
+        "kustomize-controller",
+    ];
+
+    /// Whether it wrote a status, as controllers do.
+    pub fn wrote_status(&self) -> bool {
+        self.subresource == "status"
+    }
+
+    /// Whether it carries out what people ask for elsewhere: no controller, be it that it writes statuses of its own objects.
+    pub fn is_gitops_tool(&self) -> bool {
+        Self::GITOPS.iter().any(|name| self.manager.starts_with(name))
+    }
+}
+
 /// How we know that a resource is gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]

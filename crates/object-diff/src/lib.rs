@@ -22,6 +22,7 @@ mod pair;
 mod patch;
 mod path;
 mod rule;
+mod summary;
 #[cfg(test)]
 mod tests;
 mod text;
@@ -33,6 +34,7 @@ pub use names::{NameMap, NamePair};
 pub use patch::{Operation, patch};
 pub use path::ElementKey;
 pub use rule::PathRule;
+pub use summary::one_line;
 pub use text::{Line, Mark, lines};
 pub use walk::compare;
 

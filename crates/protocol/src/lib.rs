@@ -5,6 +5,7 @@
 mod catalog;
 mod coverage;
 mod diff;
+mod feed;
 mod graph;
 mod health;
 mod object_text;
@@ -25,6 +26,7 @@ pub use diff::{
     ChangeType, DiffClusters, DiffCounts, EnvironmentAt, EnvironmentDiff, KindChanges, ResourceAt,
     ResourceChange, ResourceDiff, StateAt, VersionAt,
 };
+pub use feed::{FeedEntry, FeedEnvironment, FeedKind};
 pub use graph::{
     Below, Collapse, Edge, FarEnd, Graph, GraphNode, Group, KindBelow, MissingEnd, MissingReference,
     ResourceEdge, Why, WhyPath,

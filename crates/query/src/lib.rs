@@ -5,6 +5,7 @@
 
 mod agents;
 mod alike;
+mod changes;
 mod clusters;
 mod concerns;
 mod coverage;
@@ -41,6 +42,7 @@ mod question;
 mod reader;
 mod resources;
 mod row_filter;
+mod same_change;
 mod scope;
 mod search;
 mod series;
@@ -54,6 +56,7 @@ mod warnings;
 mod words;
 
 pub use agents::{GetAgent, ListAgents};
+pub use changes::{ChangesFilter, ListChanges};
 pub use clusters::ListClusters;
 pub use coverage::ListCoverage;
 pub use deployments::{CountDeployments, GetDeployment, ListDeployments, ListDeploymentsWithCursors};

@@ -13,12 +13,18 @@ use rusqlite::params;
 use super::activity_draft::{ActivityDraft, OwnChange};
 use super::columns::OPEN;
 use super::context::Apply;
+use super::feed;
 use strandline_model::{Happening, Hour, ResourceId};
 use strandline_object::kube_event::EventType;
 
 /// Writes what happened to resources.
 pub(super) fn write(at: &mut Apply<'_>) -> rusqlite::Result<()> {
-    let ActivityDraft { own, environments, moves } = std::mem::take(&mut at.activity);
+    let ActivityDraft { own, environments, moves, request, reporter, .. } = std::mem::take(&mut at.activity);
+    if let Some(manager) = reporter {
+        for &environment in &environments {
+            at.ids.note_controller(at.connection, environment, manager, at.offset)?;
+        }
+    }
     for (&(environment, id), &moved) in &moves {
         let own = own.and_then(|(own, change)| (own == id).then_some(change));
         let what = match moved {
@@ -29,6 +35,9 @@ pub(super) fn write(at: &mut Apply<'_>) -> rusqlite::Result<()> {
             _ => Happening::Parted,
         };
         insert(at, environment, what, id.0)?;
+        if let (Some(request), Happening::Created | Happening::Deleted) = (request, what) {
+            feed::insert(at, environment, what, id.0, request.manager)?;
+        }
         if moved > 0 {
             insert_earlier_events(at, environment, id)?;
         }
@@ -37,6 +46,9 @@ pub(super) fn write(at: &mut Apply<'_>) -> rusqlite::Result<()> {
     for environment in environments {
         if moves.get(&(environment, id)).is_none_or(|moved| *moved == 0) {
             insert(at, environment, Happening::Changed, id.0)?;
+            if let Some(request) = request {
+                feed::insert(at, environment, Happening::Changed, id.0, request.manager)?;
+            }
         }
     }
     Ok(())
@@ -70,8 +82,8 @@ const ENVIRONMENTS_OF_RESOURCE: [&str; 2] = [
         AND EXISTS (SELECT 1 FROM version v WHERE v.resource_id = ?1 AND v.to_offset = ?2 AND v.deleted = 1)",
 ];
 
-/// Writes an Event for the environments to which what it is about belongs.
-pub(super) fn write_event(at: &mut Apply<'_>, event: i64) -> rusqlite::Result<()> {
+/// Writes an Event for the environments to which what it is about belongs; one that was said before is no news.
+pub(super) fn write_event(at: &mut Apply<'_>, event: i64, is_new: bool) -> rusqlite::Result<()> {
     let sql = "SELECT type FROM kube_event WHERE id = ?1";
     let r#type: String = at.connection.prepare_cached(sql)?.query_row([event], |row| row.get("type"))?;
     let mut environments = BTreeSet::new();
@@ -83,7 +95,13 @@ pub(super) fn write_event(at: &mut Apply<'_>, event: i64) -> rusqlite::Result<()
         }
     }
     let what = kind_of_event(&r#type);
-    environments.into_iter().try_for_each(|environment| insert(at, environment, what, event))
+    for environment in environments {
+        insert(at, environment, what, event)?;
+        if is_new && what == Happening::Warned {
+            feed::insert(at, environment, what, event, None)?;
+        }
+    }
+    Ok(())
 }
 
 /// Events may come before their object, and are then written with its coming; what was written before it left the same
@@ -98,7 +116,11 @@ fn insert_earlier_events(at: &mut Apply<'_>, environment: i64, id: ResourceId) -
         let mut rows = statement.query(params![id, left])?;
         while let Some(row) = rows.next()? {
             let what = kind_of_event(row.get_ref("type")?.as_str()?);
-            insert(at, environment, what, row.get("id")?)?;
+            let event = row.get("id")?;
+            insert(at, environment, what, event)?;
+            if what == Happening::Warned {
+                feed::insert(at, environment, what, event, None)?;
+            }
         }
     }
     Ok(())
@@ -115,6 +137,9 @@ pub(super) fn write_deployment(
     id: i64,
     what: Happening,
 ) -> rusqlite::Result<()> {
+    if what == Happening::Deployed {
+        feed::insert(at, environment, what, id, None)?;
+    }
     insert(at, environment, what, id)
 }
 

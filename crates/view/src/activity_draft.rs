@@ -12,6 +12,13 @@ pub(super) enum OwnChange {
     Deleted,
 }
 
+/// A change that somebody asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Request {
+    /// The view's number of the field manager; none where it is not known.
+    pub(super) manager: Option<i64>,
+}
+
 /// What was seen while a record is applied.
 #[derive(Debug, Default)]
 pub(super) struct ActivityDraft {
@@ -20,12 +27,23 @@ pub(super) struct ActivityDraft {
     pub(super) environments: BTreeSet<i64>,
     /// How often more a resource joined an environment than it left.
     pub(super) moves: BTreeMap<(i64, ResourceId), i32>,
+    /// Digests of what was asked of the record's resource before and is now.
+    pub(super) spec: (Option<i64>, Option<i64>),
+    /// Who asked for what the record does to its resource; none where nobody did.
+    pub(super) request: Option<Request>,
+    /// The field manager that wrote the status of the record's resource, where it is no GitOps tool.
+    pub(super) reporter: Option<i64>,
 }
 
 impl ActivityDraft {
     /// Sets which resource the record is about.
     pub(super) fn set_own(&mut self, id: ResourceId, change: OwnChange) {
         self.own = Some((id, change));
+    }
+
+    /// Sets what was asked of the record's resource before and is now.
+    pub(super) fn set_spec(&mut self, before: Option<i64>, after: Option<i64>) {
+        self.spec = (before, after);
     }
 
     /// Sets to what a resource belongs; only that of the record's own matters.

@@ -7,7 +7,7 @@ use super::context::{Apply, Cache, Rules, Touched};
 use super::links::Known;
 use super::presence::Presence;
 use super::resources::{Applied, State};
-use super::{activity, catalog, coverage, due, environment_health, kube_events, membership, resources};
+use super::{activity, catalog, coverage, due, environment_health, feed, kube_events, membership, resources};
 use strandline_health_lua::Judge;
 use strandline_model::{Change, Offset, Record, ResourceKey, Timestamp};
 use strandline_object::kube_event::{self, KubeEvent};
@@ -53,13 +53,14 @@ pub(super) fn apply(
         (Change::Applied { key, uid, .. }, Prepared::Event(event)) => {
             kube_events::apply(&mut at, key, uid, event)?
         }
-        (Change::Applied { id, key, uid, body, .. }, Prepared::Resource(state)) => {
+        (Change::Applied { id, key, uid, body, changed_by, .. }, Prepared::Resource(state)) => {
             let health = state.verdict.health;
             let applied = resources::applied(&mut at, *id, key, uid, (state, body))?;
             let after = Presence::Present(health);
             let absent = applied.before == Presence::Absent;
             at.activity.set_own(*id, if absent { OwnChange::Created } else { OwnChange::Changed });
             count(&mut at, key, applied.before, after)?;
+            feed::note_applied(&mut at, applied.before, state.created_at, changed_by.as_ref())?;
             match applied.relinked {
                 Some(relinked) => {
                     membership::settle(&mut at, *id, (applied.before, after), relinked.owned)?;
@@ -74,6 +75,7 @@ pub(super) fn apply(
             let Applied { before, relinked } = resources::deleted(&mut at, *id, cause)?;
             count(&mut at, key, before, Presence::Absent)?;
             at.activity.set_own(*id, OwnChange::Deleted);
+            feed::note_deleted(&mut at, cause);
             let owned = relinked.unwrap_or_default().owned;
             membership::settle(&mut at, *id, (before, Presence::Absent), owned)?;
         }

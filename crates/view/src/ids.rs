@@ -1,13 +1,19 @@
 //! The view's numbers for clusters, environments, kinds and far ends of edges.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use strandline_model::{DeploymentId, EnvironmentId, Kind};
+use strandline_model::{DeploymentId, EnvironmentId, Kind, Offset};
 
 /// The most kinds kept in memory. Objects can claim owners of any kind, so their number is not ours to trust.
 const KINDS_MAX: usize = 100_000;
+
+/// The most field managers kept in memory: whoever writes to a cluster names itself.
+const MANAGERS_MAX: usize = 10_000;
+
+/// The most controllers of environments kept in memory.
+const CONTROLLERS_MAX: usize = 131_072;
 
 /// The most far ends of edges kept in memory.
 const FAR_MAX: usize = 16_384;
@@ -18,6 +24,8 @@ pub(super) struct Ids {
     clusters: HashMap<String, i64>,
     kinds: HashMap<(i64, Kind), i64>,
     far: HashMap<FarEnd, i64>,
+    managers: HashMap<String, i64>,
+    controllers: HashSet<(i64, i64)>,
 }
 
 /// A far end of edges, as its columns have it.
@@ -96,6 +104,42 @@ impl Ids {
         }
         self.kinds.insert((cluster, kind.clone()), id);
         Ok(id)
+    }
+
+    /// The number of a field manager.
+    pub(super) fn manager(&mut self, connection: &Connection, name: &str) -> rusqlite::Result<i64> {
+        if let Some(id) = self.managers.get(name) {
+            return Ok(*id);
+        }
+        let (select, insert) =
+            ("SELECT id FROM manager WHERE name = ?1", "INSERT INTO manager (name) VALUES (?1)");
+        let found = connection.prepare_cached(select)?.query_row([name], |row| row.get(0)).optional()?;
+        let id = found.map_or_else(|| connection.prepare_cached(insert)?.insert([name]), Ok)?;
+        if self.managers.len() >= MANAGERS_MAX {
+            self.managers.clear();
+        }
+        self.managers.insert(name.to_owned(), id);
+        Ok(id)
+    }
+
+    /// Keeps that a field manager is a controller in an environment from an offset on, unless it is one already.
+    pub(super) fn note_controller(
+        &mut self,
+        connection: &Connection,
+        environment: i64,
+        manager: i64,
+        since: Offset,
+    ) -> rusqlite::Result<()> {
+        if self.controllers.contains(&(environment, manager)) {
+            return Ok(());
+        }
+        let sql = "INSERT OR IGNORE INTO controller (environment_id, manager_id, since) VALUES (?1, ?2, ?3)";
+        connection.prepare_cached(sql)?.execute(params![environment, manager, since])?;
+        if self.controllers.len() >= CONTROLLERS_MAX {
+            self.controllers.clear();
+        }
+        self.controllers.insert((environment, manager));
+        Ok(())
     }
 
     pub(super) fn far(&mut self, connection: &Connection, far: FarEnd) -> rusqlite::Result<i64> {

@@ -46,7 +46,7 @@ pub(super) fn apply(
         None => {}
     }
     open(at, id, wanted)?;
-    activity::write_event(at, id)
+    activity::write_event(at, id, current.is_none())
 }
 
 /// By how much an Event object counts further than ever before.

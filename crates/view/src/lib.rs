@@ -17,6 +17,7 @@ mod edges;
 mod environment_health;
 mod error;
 mod examine;
+mod feed;
 mod file;
 mod floors;
 mod ids;

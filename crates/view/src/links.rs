@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, OptionalExtension, params};
 
 use super::context::{Apply, Rules};
 use super::images::Imaged;
-use super::{catalog, edges, images, inventories, labels, selectors};
+use super::{catalog, edges, feed, images, inventories, labels, selectors};
 use strandline_model::{Inventory, ResourceId};
 use strandline_object::Object;
 use strandline_object::gitops_marks::{managed_marks, marks};
@@ -43,6 +43,8 @@ pub(super) struct Carried {
     links: i64,
     /// A digest of the images in its status.
     images: i64,
+    /// A digest of what is asked of it.
+    spec: Option<i64>,
     /// None where it carried the same before, so that nobody will ask.
     found: Option<FoundLinks>,
 }
@@ -60,7 +62,7 @@ impl Carried {
         let marks = inventories.iter().map(Inventory::to_string).chain(managed).collect();
         let (links, images) = (source(rules, object, &marks), images::status_digest(object));
         let found = (!known.has(id, (links, images))).then(|| FoundLinks::of(object, rules));
-        Carried { marks, links, images, found }
+        Carried { marks, links, images, spec: object.and_then(feed::spec_digest), found }
     }
 }
 
@@ -93,11 +95,16 @@ pub(super) fn declare(
     carried: &Carried,
     body: &str,
 ) -> rusqlite::Result<Option<Relinked>> {
-    let sql = "SELECT links, images FROM resource WHERE id = ?1";
-    let (links, images): (Option<i64>, Option<i64>) = at
-        .connection
-        .prepare_cached(sql)?
-        .query_row([id], |row| Ok((row.get("links")?, row.get("images")?)))?;
+    let sql = "SELECT links, images, spec FROM resource WHERE id = ?1";
+    let (links, images, spec): (Option<i64>, Option<i64>, Option<i64>) =
+        at.connection
+            .prepare_cached(sql)?
+            .query_row([id], |row| Ok((row.get("links")?, row.get("images")?, row.get("spec")?)))?;
+    if spec != carried.spec {
+        let sql = "UPDATE resource SET spec = ?2 WHERE id = ?1";
+        at.connection.prepare_cached(sql)?.execute(params![id, carried.spec])?;
+    }
+    at.activity.set_spec(spec, carried.spec);
     let respecified = links != Some(carried.links);
     if !respecified && images.is_none_or(|images| images == carried.images) {
         return Ok(None);
@@ -171,6 +178,10 @@ fn source(rules: Rules<'_>, object: Option<&Object<'_>>, marks: &BTreeSet<String
 
 /// Ends all links of a resource that is gone.
 pub(super) fn withdraw(at: &mut Apply<'_>, id: ResourceId) -> rusqlite::Result<Relinked> {
+    let sql = "SELECT spec FROM resource WHERE id = ?1";
+    let spec =
+        at.connection.prepare_cached(sql)?.query_row([id], |row| row.get("spec")).optional()?.flatten();
+    at.activity.set_spec(spec, None);
     labels::withdraw(at, id)?;
     keep(at.connection, id, None)?;
     images::declare(at, id, &Imaged::default(), images::status_digest(None))?;
@@ -189,7 +200,8 @@ fn keep(
     links: Option<(&BTreeMap<String, String>, i64)>,
 ) -> rusqlite::Result<()> {
     let (labels, source) = links.unzip();
-    let sql = "UPDATE resource SET labels = ?2, links = ?3 WHERE id = ?1";
+    // What is gone is asked for nothing.
+    let sql = "UPDATE resource SET labels = ?2, links = ?3, spec = iif(?3 IS NULL, NULL, spec) WHERE id = ?1";
     connection.prepare_cached(sql)?.execute(params![id, labels.map(Json), source])?;
     Ok(())
 }

@@ -246,10 +246,17 @@ fn floor_of_kind(table: &str) -> Option<String> {
 }
 
 /// What only intervals need, or what they count.
-fn dependents(any_kinds: bool) -> [(&'static str, String); 9] {
+fn dependents(any_kinds: bool) -> [(&'static str, String); 12] {
     let kept = "(SELECT max(from_offset) FROM stretch WHERE from_offset <= :floor)";
     let unused = |table: &str, by: &str, column: &str| {
         format!("NOT EXISTS (SELECT 1 FROM {by} WHERE {by}.{column} = {table}.id)")
+    };
+    let happened = |table: &str| {
+        format!(
+            r#""offset" <= :floor
+                OR (what <= 4 AND NOT EXISTS (SELECT 1 FROM resource r WHERE r.id = {table}.subject))
+                OR (what IN (5, 6) AND NOT EXISTS (SELECT 1 FROM kube_event v WHERE v.id = {table}.subject))"#
+        )
     };
     let counted_before = match floor_of_kind("kube_event_object").filter(|_| any_kinds) {
         Some(floor) => format!("last_offset <= :floor OR last_offset <= {floor}"),
@@ -262,11 +269,15 @@ fn dependents(any_kinds: bool) -> [(&'static str, String); 9] {
         ("kube_event_object", counted_before),
         ("resource", unused("resource", "version", "resource_id")),
         // What happened is pruned with what it happened to.
+        ("happening", happened("happening")),
+        ("feed", happened("feed")),
         (
-            "happening",
-            r#""offset" <= :floor
-                OR (what <= 4 AND NOT EXISTS (SELECT 1 FROM resource r WHERE r.id = happening.subject))
-                OR (what IN (5, 6) AND NOT EXISTS (SELECT 1 FROM kube_event v WHERE v.id = happening.subject))"#
+            "controller",
+            "NOT EXISTS (SELECT 1 FROM environment e WHERE e.id = controller.environment_id)".to_owned(),
+        ),
+        (
+            "manager",
+            "id NOT IN (SELECT manager_id FROM feed WHERE manager_id IS NOT NULL UNION SELECT manager_id FROM controller)"
                 .to_owned(),
         ),
         // Counts of an hour go with the last of what they count.

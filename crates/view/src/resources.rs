@@ -28,7 +28,7 @@ pub(super) struct Applied {
 pub(super) struct State {
     pub(super) verdict: Verdict,
     carried: Carried,
-    created_at: Option<Timestamp>,
+    pub(super) created_at: Option<Timestamp>,
     terminating: Option<Timestamp>,
 }
 

@@ -52,9 +52,14 @@ fn holds(path: &str, expected: &str, ask: &Ask, answer: &str, code: &str) {
         _ => panic!("a body where none is documented, or none where one is: {told}"),
     };
     let value = match media {
-        Some("text/plain" | "text/event-stream" | "application/yaml" | "application/openmetrics-text") => {
-            Value::String(body(answer).to_owned())
-        }
+        Some(
+            "text/plain"
+            | "text/csv"
+            | "text/event-stream"
+            | "application/yaml"
+            | "application/atom+xml"
+            | "application/openmetrics-text",
+        ) => Value::String(body(answer).to_owned()),
         _ => serde_json::from_str(body(answer)).unwrap_or_default(),
     };
     if let Some(content) = schema {

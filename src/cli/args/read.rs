@@ -6,6 +6,7 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 
 use super::address::AddressArgs;
+use super::changes::ChangesArgs;
 use super::filter::{EnvironmentsArgs, OverviewArgs};
 use super::output::{ListArgs, OutputArgs, ServerArgs};
 use super::subject::{FindArgs, ImagesArgs, PlaceArgs, Subject};
@@ -65,6 +66,12 @@ pub enum ReadCommand {
   strandline timeline --resource 6f2c0a1e-0b8e-4a8f-9d43-0c6f3e0b7a11 --below --since 365d
   strandline timeline shop.web.production --lane deployments,health --order oldest --limit 100")]
     Timeline(TimelineArgs),
+    /// List what people, pipelines and GitOps tools changed across environments, newest first
+    #[command(after_help = "Examples:
+  strandline changes --group payments --since 1h
+  strandline changes --tier production --by 'argocd*' --since 7d
+  strandline changes --type health,warning --region eu --since 14:00 --until 15:00")]
+    Changes(ChangesArgs),
     /// List the versions of a resource, newest first
     #[command(after_help = "Examples:
   strandline history deploy/web -n shop

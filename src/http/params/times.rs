@@ -1,10 +1,10 @@
 //! Times among the parameters, all read by one parser and against one reading of the clock.
 
-use super::{AT, FROM, Parameter, Query, SINCE, TO, TZ};
+use super::{AT, FROM, Parameter, Query, SINCE, TO, TZ, UNTIL};
 use strandline_model::{At, TimeContext, Timestamp, Zone};
 
 /// Parameters that hold a time.
-pub const TIMES: [Parameter; 4] = [AT, FROM, TO, SINCE];
+pub const TIMES: [Parameter; 5] = [AT, FROM, TO, SINCE, UNTIL];
 
 /// The zone of times that name none: the one that is asked for, or else UTC.
 pub(super) fn zone(query: &Query) -> Result<Zone, String> {

@@ -19,22 +19,19 @@ use crate::onset::episode::Episode;
 use crate::onset::rank::{Around, Changed};
 use crate::question::{Context, Question};
 use crate::resources as found;
+use crate::same_change::{Made, differences, is_same, place};
 use crate::series::{HealthSeries, Span};
 use crate::timeline::{Place, What};
 use crate::{alike, environments, graph, series, timeline};
 use serde::Serialize;
 use strandline_model::{EnvironmentId, Happening, Health, Offset, Timestamp, Uid};
-use strandline_object_diff::{Between, Class, Comparison, Difference, Lens, compare};
-use strandline_protocol::{Answer, EntryResource, Onset, OnsetChange, OnsetPlace, Resource, TimelineGap};
+use strandline_protocol::{Answer, EntryResource, Onset, OnsetChange, Resource, TimelineGap};
 
 /// The most that is looked at one by one, the newest.
 const LOOKED_AT_MAX: usize = 500;
 
 /// The most changes of a list whose differences are read: enough to fold those of a few clusters.
 const COMPARED_MAX: usize = 2 * Onset::CHANGES;
-
-/// Differences that are told of one change, and bytes of their values.
-const DIFFERENCES: (usize, usize) = (6, 1500);
 
 /// Which onset to look for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -264,7 +261,7 @@ fn ranked(
     causes.sort_by_key(|(order, cause, _)| (cause.rank, *order));
     let mut compared = |(place, (_, mut told, change)): (usize, (_, OnsetChange, &Changed))| {
         if place < COMPARED_MAX && change.what == Happening::Changed {
-            let found = differences(q, &told, change)?;
+            let found = differences(q, told.entry.resource.as_ref(), change.offset, change.resource)?;
             (told.differences, told.differences_left_out) = (found.differences, found.left_out);
         }
         Ok(told)
@@ -280,48 +277,13 @@ fn folded(changes: Vec<OnsetChange>) -> Vec<OnsetChange> {
         let resource = change.entry.resource.as_ref()?;
         Some((resource.key.kind.clone(), resource.key.name.clone()))
     };
-    alike::folded(changes, key, is_same, |one, other| {
-        one.also.extend(other.entry.resource.as_ref().map(|resource| OnsetPlace {
-            id: resource.id.clone(),
-            cluster: resource.key.cluster.clone(),
-            namespace: resource.key.namespace.clone(),
-            offset: other.entry.offset,
-            observed_at: other.entry.observed_at,
-        }));
-    })
+    let is_same = |one: &OnsetChange, other: &OnsetChange| is_same(&made(one), &made(other));
+    alike::folded(changes, key, is_same, |one, other| one.also.extend(place(&other.entry)))
 }
 
-/// Whether two changes are one, made in two clusters: to resources of one name, by the same, to the same values.
-fn is_same(one: &OnsetChange, other: &OnsetChange) -> bool {
-    let clusters = |change: &OnsetChange| change.entry.resource.as_ref().map(|it| it.key.cluster.clone());
-    let taken = |cluster: &String| one.also.iter().any(|place| place.cluster == *cluster);
-    let is_elsewhere = clusters(one) != clusters(other) && !clusters(other).is_some_and(|it| taken(&it));
-    let [made, remade] = [one, other].map(|change| {
-        let resource = change.entry.resource.as_ref();
-        let by = resource.and_then(|it| it.changed_by.as_ref()).map(|by| by.manager.as_str());
-        (change.entry.what.as_str(), by, resource.map(|it| &it.parts))
-    });
-    let values = |change: &OnsetChange| {
-        let one = |found: &Difference| (found.path.clone(), found.before.clone(), found.after.clone());
-        change.differences.iter().map(one).collect::<Vec<_>>()
-    };
-    is_elsewhere
-        && made == remade
-        && one.differences_left_out == other.differences_left_out
-        && values(one) == values(other)
-}
-
-/// What of a resource differs from the state before.
-fn differences(q: &mut Context<'_>, told: &OnsetChange, change: &Changed) -> Result<Comparison> {
-    let Some(resource) = &told.entry.resource else { return Ok(Comparison::default()) };
-    let Some((before, after)) = timeline::states(q, change.resource, change.offset)? else {
-        return Ok(Comparison::default());
-    };
-    let lens = Lens::new(Between::Versions, &[Class::Metadata, Class::Status]);
-    let mut found = compare(&resource.key.kind, Some(&before), Some(&after), &lens);
-    let (most, bytes) = DIFFERENCES;
-    found.keep(most, bytes);
-    Ok(found)
+fn made(change: &OnsetChange) -> Made<'_> {
+    let OnsetChange { entry, also, differences, differences_left_out: left_out, .. } = change;
+    Made { entry, also, differences, left_out: *left_out }
 }
 
 fn of_environment(mut q: Context<'_>, id: &EnvironmentId, filter: &OnsetFilter) -> Result<Answer<Onset>> {

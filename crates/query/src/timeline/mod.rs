@@ -13,7 +13,7 @@ mod place;
 mod resources;
 
 pub(super) use axis::edges;
-pub(super) use entries::{happened as entry, states};
+pub(super) use entries::{happened as entry, health_entry, states};
 pub use filter::{Order, TimelineFilter};
 pub(super) use place::{Place, What};
 

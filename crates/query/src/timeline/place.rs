@@ -26,12 +26,17 @@ pub(crate) enum What {
 
 impl What {
     /// The number in page tokens and in ids of entries; health and gaps follow on the numbers of the view.
-    pub(super) fn code(self) -> i64 {
+    pub(crate) fn code(self) -> i64 {
         match self {
             What::Happened(happening) => happening.number(),
             What::Health => 100,
             What::Gap => 101,
         }
+    }
+
+    /// What happened, where it is kept among what did.
+    pub(crate) fn happening(self) -> Option<Happening> {
+        if let What::Happened(what) = self { Some(what) } else { None }
     }
 
     pub(super) fn of_code(code: i64) -> Option<Self> {

@@ -95,6 +95,9 @@ fn good(path: &str) -> Vec<Ask> {
         "health" if path.ends_with("/onset") => vec!["health=degraded"],
         "health" => vec!["health=Degraded", "health=degraded,unknown"],
         "kind" => vec!["kind=pod"],
+        "type" if path.ends_with("/changes") => {
+            vec!["type=health,warning", "type=spec,created&type=deleted,deployment"]
+        }
         "type" => vec!["type=Warning", "type=normal,warning"],
         "reason" => vec!["reason=BackOff&reason=unhealthy"],
         "cluster" if path.ends_with("/onset") => vec!["cluster=east"],
@@ -114,6 +117,9 @@ fn good(path: &str) -> Vec<Ask> {
         "depth" => vec!["depth=0", "depth=1000"],
         "collapse" => vec!["collapse=none", "collapse=siblings", "collapse=owner", "collapse=kind"],
         "since" => vec!["since=24h", "since=1", "since=2026-09-21T14:50:00Z", "since=now"],
+        "until" => vec!["until=now", "until=40", "since=1h&until=2h"],
+        "by" => vec!["by=kubectl,alice", "by=kube*"],
+        "controllers" => vec!["controllers=true", "controllers=false"],
         "state" if path.ends_with("/coverage") => vec!["state=gap", "state=Watched,excluded"],
         "state" => vec!["state=stopped", "state=available,stopping"],
         "agent" => vec!["agent=shop/agents:one"],
@@ -129,6 +135,7 @@ fn good(path: &str) -> Vec<Ask> {
         "format" if path.contains("{uid}") => {
             vec!["format=json", "format=patch", "format=text", "format=patch&include=spec"]
         }
+        "format" if path.ends_with("/changes") => vec!["format=json", "format=csv", "format=atom"],
         "format" => vec!["format=json", "format=text"],
         "bodies" => vec!["bodies=true", "bodies=false"],
         "verbose" => vec!["verbose"],

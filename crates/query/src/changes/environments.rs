@@ -1,0 +1,127 @@
+//! The environments of a feed: all that a filter lets through, or each when a change of it is met.
+
+use std::collections::HashMap;
+
+use rusqlite::{Connection, OptionalExtension, Row, named_params};
+
+use crate::error::Result;
+use crate::question::Context;
+use crate::row_filter::{FilteredRow, RowFilter};
+use crate::scope::{ResolvedScope, reads};
+use strandline_model::{EnvironmentFilter, EnvironmentId, Offset};
+use strandline_protocol::FeedEnvironment;
+use strandline_sqlite::column::{self, VIEW};
+
+/// Environments that a scope may read at the moment, from `$from`.
+macro_rules! select {
+    ($from:literal) => {
+        concat!(
+            "SELECT e.id, e.name_id, e.project, e.name, e.tier, e.region, e.state, e.labels, e.targets FROM ",
+            $from,
+            " WHERE e.from_offset <= :at AND e.to_offset > :at AND ",
+            reads!()
+        )
+    };
+}
+
+const ONE: &str = select!("(SELECT :id AS id) one CROSS JOIN environment e ON e.id = one.id");
+const ALL: &str = select!("environment e");
+const OF_SCOPE: &str = select!(
+    "temp.sight_reads s CROSS JOIN environment_audience a INDEXED BY environment_audience_by_audience
+        ON a.audience = s.audience AND a.to_offset > :at AND a.from_offset <= :at
+    CROSS JOIN environment e ON e.id = a.environment_id"
+);
+
+/// The environments of a feed, by the view's numbers.
+pub(super) struct Selection<'a> {
+    view: &'a Connection,
+    at: Offset,
+    scope: &'a ResolvedScope,
+    filter: &'a EnvironmentFilter,
+    known: HashMap<i64, Option<FeedEnvironment>>,
+    /// Whether all that there are are known.
+    is_complete: bool,
+}
+
+impl<'a> Selection<'a> {
+    /// Of what a caller reads at the moment what a filter lets through. All are looked up at once where they are a part.
+    pub(super) fn new(q: &Context<'a>, filter: &'a EnvironmentFilter) -> Result<Self> {
+        let (known, is_complete) = (HashMap::new(), false);
+        let mut selection =
+            Selection { view: q.view, at: q.moment.offset, scope: q.scope, filter, known, is_complete };
+        let whole = EnvironmentFilter { states: filter.states.clone(), ..EnvironmentFilter::default() };
+        if *filter != whole || !q.scope.is_everything() {
+            selection.complete()?;
+        }
+        Ok(selection)
+    }
+
+    /// Looks up all.
+    pub(super) fn complete(&mut self) -> Result<()> {
+        if self.is_complete {
+            return Ok(());
+        }
+        let sql = if self.scope.is_everything() { ALL } else { OF_SCOPE };
+        let mut statement = self.view.prepare_cached(sql)?;
+        let mut rows =
+            statement.query(named_params! { ":at": self.at.as_i64(), ":scope": self.scope.as_sql() })?;
+        let filter = RowFilter::new(self.filter);
+        while let Some(row) = rows.next()? {
+            if let Some(environment) = matching(&filter, self.filter, row)? {
+                self.known.insert(row.get(0)?, Some(environment));
+            }
+        }
+        self.is_complete = true;
+        Ok(())
+    }
+
+    /// The numbers of all, as JSON, where they are known.
+    pub(super) fn numbers(&self) -> Option<String> {
+        if !self.is_complete {
+            return None;
+        }
+        let mut numbers: Vec<i64> =
+            self.known.iter().filter(|(_, known)| known.is_some()).map(|(number, _)| *number).collect();
+        numbers.sort_unstable();
+        Some(serde_json::json!(numbers).to_string())
+    }
+
+    /// An environment; none where it is not among them.
+    pub(super) fn get(&mut self, number: i64) -> Result<Option<&FeedEnvironment>> {
+        if !self.is_complete && !self.known.contains_key(&number) {
+            let mut statement = self.view.prepare_cached(ONE)?;
+            let params = named_params! {
+                ":id": number, ":at": self.at.as_i64(), ":scope": self.scope.as_sql(),
+            };
+            let filter = RowFilter::new(self.filter);
+            let found = statement.query_row(params, |row| matching(&filter, self.filter, row)).optional()?;
+            self.known.insert(number, found.flatten());
+        }
+        Ok(self.known.get(&number).and_then(Option::as_ref))
+    }
+}
+
+fn matching(
+    filter: &RowFilter<'_>,
+    of: &EnvironmentFilter,
+    row: &Row<'_>,
+) -> rusqlite::Result<Option<FeedEnvironment>> {
+    let text = |column: usize| Ok::<_, rusqlite::Error>(row.get_ref(column)?.as_str()?);
+    let tier = VIEW.get_at(row, 4, "environment.tier")?;
+    let state = VIEW.get_at(row, 6, "environment.state")?;
+    let region = text(5)?;
+    let plain = (of.tiers.is_empty() || of.tiers.contains(&tier))
+        && (of.states.is_empty() || of.states.contains(&state))
+        && (of.regions.is_empty() || of.regions.iter().any(|one| one == region));
+    let candidate = FilteredRow { project: text(2)?, name: text(3)?, labels: text(7)?, targets: text(8)? };
+    if !plain || !filter.matches(&candidate).map_err(|error| column::unreadable(7, error))? {
+        return Ok(None);
+    }
+    Ok(Some(FeedEnvironment {
+        id: EnvironmentId::new(text(1)?),
+        project: text(2)?.to_owned(),
+        name: text(3)?.to_owned(),
+        tier,
+        region: region.to_owned(),
+    }))
+}

@@ -1,0 +1,131 @@
+//! What changed across environments: one entry for each change that somebody asked for.
+//!
+//! The projector keeps these apart from all else that happened, in the order of the log (`feed`), so that the newest of all
+//! environments are read without a look at the work of controllers, which is only counted. A page is so many rows of it; of
+//! these the ones that are one change in several clusters are one entry.
+
+mod entries;
+mod environments;
+mod health;
+mod rows;
+
+#[cfg(test)]
+pub(super) use rows::{OF_ALL, OF_SOME};
+
+use serde::Serialize;
+
+use crate::changes::environments::Selection;
+use crate::concerns::Concerns;
+use crate::error::{QueryError, Result};
+use crate::filters::PageRequest;
+use crate::question::{Context, Question};
+use crate::series::Span;
+use crate::words::Words;
+use crate::{series, timeline};
+use strandline_model::{At, EnvironmentFilter, Timestamp};
+use strandline_protocol::{FeedEntry, FeedKind, Page};
+use strandline_syntax::Glob;
+
+/// Which changes a feed holds.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct ChangesFilter {
+    /// Of which environments; their health is not looked at.
+    pub environments: EnvironmentFilter,
+    /// Where the span begins, a duration being one before the moment; a day before it where nothing is given.
+    pub since: Option<At>,
+    /// Where the span ends, a duration being one before the moment; at the moment where nothing is given.
+    pub until: Option<At>,
+    /// Only these kinds; what was asked for where empty.
+    pub kinds: Vec<FeedKind>,
+    /// Only what somebody made whose name matches one of these: a field manager, or the user of a deployment.
+    pub by: Vec<Glob>,
+    /// Whether the changes that controllers ask for are entries too.
+    pub controllers: bool,
+}
+
+impl ChangesFilter {
+    fn kinds(&self) -> &[FeedKind] {
+        if self.kinds.is_empty() { &FeedKind::REQUESTED } else { &self.kinds }
+    }
+
+    /// Whoever names makers means these, be they controllers.
+    fn shows_controllers(&self) -> bool {
+        self.controllers || !self.by.is_empty()
+    }
+}
+
+/// The span: of a later page that of the first, which its token carries.
+fn span(q: &Context<'_>, filter: &ChangesFilter) -> Result<Span> {
+    let kept = |part: usize| q.start.after(part).parse().ok().map(Timestamp::from_micros);
+    if let (Some(since), Some(until)) = (kept(4), kept(5)) {
+        return Ok(Span { since, until });
+    }
+    let Span { since, until: now } = series::span(q.log, &q.moment, filter.since)?;
+    let until = match filter.until {
+        None | Some(At::Now) => now,
+        Some(At::Ago(duration)) => now.minus(duration),
+        Some(At::Time(time)) => time,
+        Some(At::Offset(offset)) if offset > q.moment.offset => {
+            let future = QueryError::FutureOffset { asked: offset, newest: q.moment.offset };
+            return Err(future.given_by("until"));
+        }
+        Some(At::Offset(offset)) => q.log.observed_at(offset)?.unwrap_or(now),
+    };
+    let until = until.min(now);
+    // Whoever names the later time first means the same span.
+    let (since, until) =
+        if filter.since.is_some() && since > until { (until, since) } else { (since, until) };
+    Ok(Span { since: since.min(until), until })
+}
+
+fn list(mut q: Context<'_>, filter: &ChangesFilter) -> Result<Page<FeedEntry>> {
+    let span = span(&q, filter)?;
+    let before = Timestamp::from_micros(span.since.as_micros().saturating_sub(1));
+    let from = timeline::offset_at(q.log, before, q.moment.offset)?.max(q.log.compacted()?.offset);
+    let to = timeline::offset_at(q.log, span.until, q.moment.offset)?;
+    let mut selection = Selection::new(&q, &filter.environments)?;
+    let between = (from.as_i64() + 1, to.as_i64());
+    let mut rows = rows::newest(&q, filter, &mut selection, between, span)?;
+    let next = q.start.finish(q.moment.offset, &mut rows, |row| {
+        let [since, until] = [span.since, span.until].map(Timestamp::as_micros);
+        let parts =
+            [row.place.offset, row.environment, row.place.what.code(), row.place.subject, since, until];
+        parts.map(|part| part.to_string()).into()
+    });
+    let items = entries::of(&mut q, rows, &mut selection, filter.shows_controllers())?;
+    let snapshot = q.moment.snapshot_over(q.view, q.scope, &Concerns::Everything, span.since)?;
+    let unknown = || Words::of_environments(&filter.environments).unknown(q.view, &q.moment, q.scope);
+    q.start.page(items, (snapshot, next), unknown)
+}
+
+/// Changes across environments, the newest first.
+#[derive(Clone, Debug, Serialize)]
+pub struct ListChanges {
+    /// Which changes.
+    pub filter: ChangesFilter,
+    /// Which page.
+    #[serde(skip)]
+    pub page: PageRequest,
+}
+
+impl ListChanges {
+    /// The question with these parts.
+    pub fn new(filter: &ChangesFilter, page: &PageRequest) -> Self {
+        ListChanges { filter: filter.clone(), page: page.clone() }
+    }
+}
+
+impl Question for ListChanges {
+    const NAME: &'static str = "changes";
+    type Answer = Page<FeedEntry>;
+
+    fn page(&self) -> Option<&PageRequest> {
+        Some(&self.page)
+    }
+
+    /// # Errors
+    /// [`QueryError::FutureOffset`] when the span begins or ends after the moment.
+    fn answer(&self, context: Context<'_>) -> Result<Self::Answer> {
+        list(context, &self.filter)
+    }
+}

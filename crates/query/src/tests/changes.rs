@@ -1,0 +1,255 @@
+//! What changed across environments.
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::*;
+
+/// An object of the cluster `one`, in an environment of it.
+fn deployment(name: &str, image: &str, ready: bool) -> serde_json::Value {
+    json!({"apiVersion": "apps/v1", "kind": "Deployment",
+        "metadata": {"name": name, "namespace": "shop", "creationTimestamp": World::time(3)},
+        "spec": {"template": {"spec": {"containers": [{"name": "api", "image": image}]}}},
+        "status": {"readyReplicas": i32::from(ready)}})
+}
+
+fn shop() -> Event {
+    Event::Declare(vec![environment("shop/web", "production", &[("one", "shop", "")])])
+}
+
+fn ask(world: &World, scope: &Scope, filter: &ChangesFilter, page: &PageRequest) -> Page<FeedEntry> {
+    world.clock.set(World::time(world.last()));
+    block_on(world.queries.ask(scope, At::Now, ListChanges::new(filter, page))).unwrap()
+}
+
+fn all(world: &World, filter: &ChangesFilter) -> Vec<FeedEntry> {
+    ask(world, &Scope::everything(), filter, &whole()).items
+}
+
+/// Kind, name and summary of entries.
+fn said(entries: &[FeedEntry]) -> Vec<(FeedKind, String, String)> {
+    let name = |entry: &FeedEntry| entry.entry.resource.as_ref().map(|it| it.key.name.clone());
+    let one = |entry: &FeedEntry| (entry.kind, name(entry).unwrap_or_default(), entry.summary.clone());
+    entries.iter().map(one).collect()
+}
+
+#[test]
+fn what_is_asked_for_is_told_from_what_follows() {
+    let pod = Event::Apply(Thing {
+        cluster: "one".into(),
+        owner: "set".into(),
+        ..Thing::pod("one", "shop", "api-1")
+    });
+    let world = World::new([
+        shop(),
+        Event::Object(deployment("api", "r/shop/api:1.0", true)),
+        Event::Object(deployment("api", "r/shop/api:2.0", true)),
+        Event::Object(deployment("api", "r/shop/api:2.0", false)),
+        pod,
+        Event::Gone(deployment("api", "r/shop/api:2.0", false)),
+    ]);
+    let found = all(&world, &ChangesFilter::default());
+    let api = |kind, summary: &str| (kind, "api".to_owned(), summary.to_owned());
+    assert_eq!(
+        said(&found),
+        [
+            api(FeedKind::Deleted, "deleted"),
+            api(FeedKind::Spec, "image api 1.0 → 2.0"),
+            api(FeedKind::Created, "created"),
+        ]
+    );
+    let follow_ups: Vec<_> = found.iter().map(|entry| entry.follow_ups).collect();
+    assert_eq!(follow_ups, [0, 2, 0], "a status, and a Pod");
+    assert_eq!(found[1].environments[0].name, "production");
+    let only = |kinds: &[FeedKind]| ChangesFilter { kinds: kinds.to_vec(), ..ChangesFilter::default() };
+    assert_eq!(all(&world, &only(&[FeedKind::Spec])).len(), 1);
+    let since =
+        |since, until| ChangesFilter { since: Some(At::Time(since)), until, ..ChangesFilter::default() };
+    let until = At::Time(World::time(3));
+    for filter in [since(World::time(3), Some(until)), since(World::time(3), None)] {
+        let count = if filter.until.is_some() { 1 } else { 2 };
+        assert_eq!(all(&world, &filter).len(), count, "{filter:?}");
+    }
+}
+
+#[test]
+fn the_same_in_several_clusters_is_one_entry() {
+    let thing = |cluster: &str, health| {
+        let it = Thing::pod(cluster, "shop", "db").of("apps/v1", "Deployment");
+        Event::Apply(Thing { app: "db".into(), health, ..it })
+    };
+    let places = ["east", "west"];
+    let events = [0, 3].into_iter().flat_map(|health| places.map(|cluster| thing(cluster, health)));
+    let world = World::new([Event::Declare(environments())].into_iter().chain(events));
+    let found = all(&world, &ChangesFilter::default());
+    assert_eq!(found.len(), 2, "{found:#?}");
+    assert_eq!((found[0].clusters.len(), found[0].also.len()), (2, 1), "{:#?}", found[0]);
+    assert_eq!((found[0].summary.as_str(), found[0].by.as_str()), ("replicas 0 → 3; 2 more", "kubectl"));
+    let by = |name: &str| ChangesFilter { by: vec![name.parse().unwrap()], ..ChangesFilter::default() };
+    assert_eq!((all(&world, &by("kube*")).len(), all(&world, &by("alice")).len()), (2, 0));
+    // A page is so many rows, and the next goes on behind them.
+    let mut page = PageRequest { limit: 1, after: None };
+    let mut rows = 0;
+    loop {
+        let found = ask(&world, &Scope::everything(), &ChangesFilter::default(), &page);
+        rows += found.items.len();
+        match found.metadata.next {
+            Some(next) => page.after = Some(next),
+            None => break,
+        }
+    }
+    assert_eq!(rows, 4);
+}
+
+#[test]
+fn a_manager_that_writes_statuses_in_an_environment_is_a_controller_there() {
+    let scaled = |cluster: &str, health| {
+        let it = Thing::pod(cluster, "shop", "web").of("apps/v1", "Deployment");
+        Event::Apply(Thing { app: "web".into(), health, ..it })
+    };
+    // Statuses of Pods are written by the same manager in this world.
+    let pod = Event::Apply(Thing { app: "web".into(), ..Thing::pod("east", "shop", "web-1") });
+    let world = World::new([Event::Declare(environments()), scaled("east", 0), pod, scaled("east", 3)]);
+    let found = all(&world, &ChangesFilter { kinds: vec![FeedKind::Spec], ..ChangesFilter::default() });
+    assert_eq!(said(&found), []);
+    let controllers = ChangesFilter { controllers: true, ..ChangesFilter::default() };
+    assert_eq!(all(&world, &controllers).iter().filter(|entry| entry.kind == FeedKind::Spec).count(), 1);
+}
+
+#[test]
+fn a_scope_reads_the_changes_of_its_environments_alone() {
+    let world = World::new(small_history());
+    let all = ChangesFilter { kinds: FeedKind::ALL.to_vec(), controllers: true, ..ChangesFilter::default() };
+    let every = ask(&world, &Scope::everything(), &all, &whole()).items;
+    let kinds: std::collections::BTreeSet<_> = every.iter().map(|entry| entry.kind).collect();
+    assert!(kinds.len() >= 5, "{kinds:?}");
+    let mut seen = 0;
+    for project in ["shop/web", "shop/db", "ops/tools"] {
+        let scope = Scope::projects([project.to_owned()]);
+        let ours = ask(&world, &scope, &all, &whole()).items;
+        let of_project = |entry: &FeedEntry| entry.environments.iter().all(|one| one.project == project);
+        assert!(!ours.is_empty() && ours.iter().all(of_project), "{project}");
+        let filter =
+            EnvironmentFilter { projects: vec![project.parse().unwrap()], ..EnvironmentFilter::default() };
+        let filtered = ChangesFilter { environments: filter, ..all.clone() };
+        let filtered = ask(&world, &Scope::everything(), &filtered, &whole()).items;
+        assert_eq!(ours, filtered, "{project}: what a scope hides and a filter leaves out is the same");
+        seen += ours.len();
+    }
+    assert!(seen >= every.len());
+    let stranger = ask(&world, &Scope::projects(["x/y".to_owned()]), &all, &whole());
+    assert_eq!((stranger.items.len(), stranger.metadata.next), (0, None));
+}
+
+#[test]
+fn the_newest_changes_are_read_without_a_look_at_the_rest() {
+    let world = World::new(small_history());
+    let view = world.view();
+    for (sql, step) in [
+        (crate::changes::OF_ALL, "SCAN f"),
+        (crate::changes::OF_SOME, "SEARCH f USING COVERING INDEX feed_by_environment"),
+    ] {
+        let mut plan = view.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
+        let mut rows = plan.raw_query();
+        let mut steps = Vec::new();
+        while let Some(row) = rows.next().unwrap() {
+            steps.push(row.get::<_, String>(3).unwrap());
+        }
+        assert!(
+            steps.iter().any(|one| one.starts_with(step) || one.contains("SEARCH f USING")),
+            "{steps:#?}"
+        );
+        let sorts = steps.iter().any(|one| one.contains("ORDER BY"));
+        assert_eq!(sorts, sql == crate::changes::OF_SOME, "{steps:#?}");
+    }
+}
+
+/// Projects with the cluster and the label of what is theirs: in one namespace, of the same names.
+const PLACES: [(&str, &str, &str); 5] = [
+    ("shop/web", "east", "web"),
+    ("shop/web", "west", "web"),
+    ("shop/db", "east", "db"),
+    ("shop/db", "west", "db"),
+    ("ops/tools", "west", "ops"),
+];
+
+fn declare(projects: &[&str]) -> Event {
+    let of = |project: &&str| {
+        let ours = PLACES.iter().filter(|place| place.0 == *project);
+        let targets: Vec<_> = ours.map(|(_, cluster, app)| (*cluster, "shop", *app)).collect();
+        environment(project, "production", &targets)
+    };
+    Event::Declare(projects.iter().map(of).collect())
+}
+
+/// Changes, ends and Warnings at random, each of the project of its place. In one namespace two have no name in common.
+fn changes() -> impl Strategy<Value = Vec<(&'static str, Event)>> {
+    let kinds = prop::sample::select(vec![("apps/v1", "Deployment"), ("v1", "Pod"), ("v1", "ConfigMap")]);
+    let one = (0..PLACES.len(), kinds, 0..2_usize, 0..7_usize, 0..6_usize);
+    let one = one.prop_map(|(place, (version, kind), number, health, what)| {
+        let (project, cluster, app) = PLACES[place];
+        let thing = Thing::pod(cluster, "shop", &format!("{app}-{kind}-{number}")).of(version, kind);
+        let thing = Thing { app: app.into(), health, ..thing };
+        let event = match what {
+            0 => Event::Delete(thing),
+            1 => say(&thing, "BackOff", 1),
+            _ => Event::Apply(thing),
+        };
+        (project, event)
+    });
+    prop::collection::vec(one, 5..60)
+}
+
+/// Pages of all changes as a caller reads them, without offsets, which count what others do too.
+fn pages(world: &World, scope: &Scope, limit: usize, filter: &ChangesFilter) -> Vec<Value> {
+    let mut page = PageRequest { limit, after: None };
+    let mut pages = Vec::new();
+    loop {
+        let found = ask(world, scope, filter, &page);
+        let next = found.metadata.next.clone();
+        let items = found.items.into_iter().map(|mut entry| {
+            entry.entry.offset = Offset::new(0);
+            entry.entry.id = entry.entry.id.rsplit_once('.').unwrap().1.to_owned();
+            entry.also.iter_mut().for_each(|place| place.offset = Offset::new(0));
+            serde_json::to_value(entry).unwrap()
+        });
+        pages.push(json!({"items": items.collect::<Vec<_>>(), "more": next.is_some()}));
+        match next {
+            Some(next) => page.after = Some(next),
+            None => return pages,
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(strandline_testkit::cases(24))]
+
+    /// Rows, what is folded, what is counted, and how many pages there are: all as if the others never were.
+    #[test]
+    fn changes_of_others_change_nothing(
+        events in changes(),
+        ours in prop::sample::subsequence(vec!["shop/web", "shop/db", "ops/tools"], 0..3),
+    ) {
+        let all = ["shop/web", "shop/db", "ops/tools"];
+        let full = World::new([declare(&all)].into_iter().chain(events.iter().map(|it| it.1.clone())));
+        let kept = events.iter().map(|(project, event)| match ours.contains(project) {
+            true => event.clone(),
+            false => Event::Nothing,
+        });
+        let reduced = World::new([declare(&ours)].into_iter().chain(kept));
+        let scope = Scope::projects(ours.iter().map(|&path| path.to_owned()));
+        let kinds = FeedKind::ALL.to_vec();
+        let by = vec!["kube*".parse().unwrap()];
+        for filter in [
+            ChangesFilter::default(),
+            ChangesFilter { kinds: kinds.clone(), controllers: true, ..ChangesFilter::default() },
+            ChangesFilter { kinds, by, ..ChangesFilter::default() },
+        ] {
+            for limit in [2, PageRequest::MAX] {
+                let seen = pages(&full, &scope, limit, &filter);
+                let expected = pages(&reduced, &Scope::everything(), limit, &filter);
+                prop_assert_eq!(seen, expected, "{:?} in pages of {}", filter, limit);
+            }
+        }
+    }
+}

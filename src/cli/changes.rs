@@ -1,0 +1,62 @@
+//! What changed across environments.
+
+use super::answers::{parameters, print_list};
+use super::args::ChangesArgs;
+use super::error::CliError;
+use super::query::Add;
+use super::table::Cell;
+use super::views::Listed;
+use crate::format::{age, clock_time, entry_subject, grouped};
+use strandline_model::Timestamp;
+use strandline_protocol::FeedEntry;
+
+/// Lists changes.
+pub(super) async fn list(args: &ChangesArgs) -> Result<(), CliError> {
+    let controllers = args.controllers.then_some("true");
+    let query = parameters(&args.list.server)
+        .add("tier", &args.tier)
+        .add("region", &args.region)
+        .add("project", &args.project)
+        .add("group", &args.group)
+        .add("cluster", &args.cluster)
+        .add("agent", &args.agent)
+        .add("state", &args.state)
+        .add("name", &args.name)
+        .add("labels", args.labels.as_slice())
+        .add("since", args.since.as_slice())
+        .add("until", args.until.as_slice())
+        .add("type", &args.r#type)
+        .add("by", &args.by)
+        .add("controllers", controllers.as_slice());
+    print_list::<FeedEntry>("changes", "/api/v1/changes", query, &args.list).await
+}
+
+impl Listed for FeedEntry {
+    const HEADERS: (&'static [&'static str], &'static [&'static str]) = (
+        &["AGE", "TYPE", "ENVIRONMENT", "CLUSTERS", "SUBJECT", "BY", "CHANGE", "FOLLOW-UPS"],
+        &["TIME", "OFFSET"],
+    );
+
+    fn cells(&self, now: Timestamp) -> Vec<Cell> {
+        let environments: Vec<_> = self.environments.iter().map(|one| one.id.as_str()).collect();
+        let entry = &self.entry;
+        [
+            age(entry.observed_at, now),
+            self.kind.to_string(),
+            environments.join(","),
+            self.clusters.join(","),
+            entry_subject(entry),
+            self.by.clone(),
+            self.summary.clone(),
+            grouped(self.follow_ups),
+            clock_time(entry.observed_at),
+            entry.offset.to_string(),
+        ]
+        .map(Cell::text)
+        .into()
+    }
+
+    fn name(&self) -> String {
+        entry_subject(&self.entry)
+    }
+}
