@@ -212,9 +212,13 @@ pub(super) async fn page(state: AppState, request: Request) -> Result<Response, 
     };
     let found = EnvironmentData { environment, why, onset, month, left, deployments, shown };
     let rail = rail::of_environment(&state, &scope, &request, &id, span, &found.environment.metadata).await?;
-    let mut page = view(&request, &wanted, &found, &state.links, state.clock.now());
-    page.shell = page.shell.with_rail(rail);
-    html(StatusCode::OK, &page)
+    let queries = state.queries.clone();
+    let work = move || {
+        let mut page = view(&request, &wanted, &found, &state.links, state.clock.now());
+        page.shell = page.shell.with_rail(rail);
+        html(StatusCode::OK, &page)
+    };
+    queries.compute(work).await?
 }
 
 /// `/environments/{id}/graph.svg`: the drawn graph as a file.
@@ -224,9 +228,13 @@ pub(super) async fn graph_file(state: AppState, request: Request) -> Result<Resp
     read.finish()?;
     let (scope, id) = (auth::scope(&request)?, EnvironmentId::new(request.argument(0)));
     let found = state.queries.ask(&scope, at, GetEnvironmentGraph::new(&id, &wanted.filter)).await?;
-    let shell = Shell::new("", &request, &found.metadata, state.clock.now());
-    let drawing = graph::draw(&shell, &found.value, &wanted.filter);
-    graph::report(&drawing, &found.value, &found.metadata)
+    let queries = state.queries.clone();
+    let work = move || {
+        let shell = Shell::new("", &request, &found.metadata, state.clock.now());
+        let drawing = graph::draw(&shell, &found.value, &wanted.filter);
+        graph::report(&drawing, &found.value, &found.metadata)
+    };
+    queries.compute(work).await?
 }
 
 /// An onset, if it is known.

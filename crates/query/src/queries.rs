@@ -231,6 +231,15 @@ impl Queries {
         }
     }
 
+    /// Works on a thread of the pool: what takes long does not hold up other requests, and how much of it is under way at
+    /// once is bounded as queries are.
+    ///
+    /// # Errors
+    /// When the caller has too much under way, or nothing is worked on any more.
+    pub async fn compute<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Result<T> {
+        Ok(self.pool.run(&self.asker, move |_, _| work()).await?)
+    }
+
     /// Reads on a thread of the pool, from the view in one unchanging state.
     async fn read<T: Send + 'static>(
         &self,

@@ -47,6 +47,18 @@ test("a page is paused by hand and goes on", async ({ page }) => {
   await expect(state).toHaveText("Live");
 });
 
+test("an expired session is said, with a way to log in that leads back", async ({ page }) => {
+  await page.goto(pulse);
+  const state = page.locator("live-badge strong");
+  await expect(state).toHaveText("Live");
+  await page.route("**/*", (route) => route.fulfill({ status: 401, body: "" }));
+  await page.evaluate(() => document.querySelector("live-badge").disconnected(document.querySelector("live-badge").source.close()));
+  await expect(state).toHaveText("Session expired", { timeout: 30_000 });
+  const link = page.getByRole("link", { name: "Log in" });
+  await expect(link).toHaveAttribute("href", `/login?to=${encodeURIComponent(pulse)}`);
+  await expect(page.getByRole("button", { name: /Pause|Resume/ })).toHaveCount(0);
+});
+
 test.describe("while the server is away", () => {
   // The browser itself says on the console that nothing answers.
   const base = require("@playwright/test").test;

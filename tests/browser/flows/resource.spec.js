@@ -22,7 +22,7 @@ test.describe("without script", () => {
     await page.locator(`input[name=from][value="${earlier}"]`).check();
     await page.locator(`input[name=at][value="${later}"]`).check();
     await page.getByRole("button", { name: "Compare chosen" }).click();
-    await expect(page).toHaveURL(new RegExp(`/diff\\?(.*&)?from=${earlier}&at=${later}`));
+    await expect(page).toHaveURL(new RegExp(`/diff\\?(.*&)?at=${later}&from=${earlier}`));
     await expect(page.locator(".diff del").first()).toBeVisible();
     await page.getByRole("link", { name: "Side by side" }).click();
     await expect(page.locator(".sides ins").first()).toBeVisible();

@@ -67,8 +67,16 @@ class LiveBadge extends Island {
     this.waiting = undefined;
   }
 
+  // Nothing is followed any more until somebody logs in, which leads back here.
+  expire() {
+    this.pause("Session expired");
+    const to = encodeURIComponent(location.pathname + location.search);
+    this.button.replaceWith(element("a", { href: `/login?to=${to}` }, "Log in"));
+  }
+
   open() {
     this.close();
+    if (this.paused) return;
     this.source = new EventSource(this.dataset.stream);
     this.source.addEventListener("open", () => this.connected());
     for (const name of ["enter", "health", "change", "leave"]) {
@@ -121,7 +129,7 @@ class LiveBadge extends Island {
     clearTimeout(this.waiting);
     this.waiting = undefined;
     if (this.looking) return this.looking;
-    this.looking = this.update().catch(() => this.disconnected());
+    this.looking = this.update().catch(({ message }) => (message === "401" ? this.expire() : this.disconnected()));
     await this.looking;
     this.looking = undefined;
     if (this.again) this.lookSoon(PAUSE_MS);

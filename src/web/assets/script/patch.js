@@ -12,7 +12,7 @@ export const load = (address) =>
     request.responseType = "document";
     request.timeout = 60_000;
     request.onload = () => {
-      if (request.status !== 200 || !request.response) return reject(new Error(`answer ${request.status}`));
+      if (request.status !== 200 || !request.response) return reject(new Error(request.status));
       localize(request.response);
       resolve(request.response);
     };
