@@ -45,6 +45,14 @@ pub fn parse_with(text: &str, origin: &Path, overlay: &Overlay) -> Result<Config
     read(text, origin, overlay, check::check)
 }
 
+/// Reads a configuration that has changed, with what the environment of this process puts over it.
+///
+/// # Errors
+/// With every mistake found.
+pub(super) fn parse_again(text: &str, origin: &Path) -> Result<Config, ConfigError> {
+    parse_with(text, origin, &overlay(origin)?)
+}
+
 /// Reads of a configuration who may ask, and checks no more of it than that.
 ///
 /// # Errors

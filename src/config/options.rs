@@ -2,12 +2,14 @@
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
 
-use super::load::parse_access;
+use super::load::{parse_access, parse_again};
 use super::settings::{ClusterConfig, Config, WatcherConfig};
 use crate::app::Announcement;
 use crate::http::auth::AccessConfig;
-use crate::service::{AccessFile, Options, Watched};
+use crate::service::{ConfigFile, Options, Watched, WatchedSettings};
 use strandline_watch::{ClusterConnection, Watcher};
 
 /// What the command line puts over a configuration.
@@ -24,7 +26,12 @@ pub struct Overrides {
 impl Config {
     /// The options of a service; `file` is where the configuration was read.
     pub fn into_options(self, file: &Path, overrides: Overrides) -> Options {
-        let clusters = self.clusters.iter().map(watched).collect();
+        let again = overrides.clone();
+        let options = move |text: &str, path: &Path| match parse_again(text, path) {
+            Ok(config) => Ok(config.into_options(path, again.clone())),
+            Err(error) => Err(error.to_string()),
+        };
+        let clusters = self.clusters.iter().map(|cluster| watched(cluster, self.consistency)).collect();
         let shown = self.clusters.iter().filter_map(|cluster| cluster.namespace_environments.clone());
         Options {
             catalog: self.catalog(),
@@ -41,14 +48,14 @@ impl Config {
                 allow_anonymous_read: self.access.allow_anonymous_read || overrides.allow_anonymous_read,
                 ..self.access
             },
-            access_file: Some(AccessFile {
+            file: Some(ConfigFile {
                 path: file.to_owned(),
-                parse: |text, path| parse_access(text, path).map_err(|error| error.to_string()),
+                access: |text, path| parse_access(text, path).map_err(|error| error.to_string()),
+                options: Arc::new(options),
             }),
             views: self.views,
             links: self.links,
             retention: self.retention,
-            consistency: self.consistency,
             ignored: self.ignored,
             redact: self.redact,
             quotas: self.quotas,
@@ -60,14 +67,19 @@ impl Config {
 }
 
 /// The ways into a cluster; the credentials are read by its own task.
-fn watched(cluster: &ClusterConfig) -> Watched {
+fn watched(cluster: &ClusterConfig, consistency: Option<Duration>) -> Watched {
     let way = |watcher: &WatcherConfig| Watcher {
         connection: ClusterConnection::deferred(watcher.connect.clone()),
         namespaces: watcher.namespaces.clone(),
     };
+    let configured = |watcher: &WatcherConfig| (watcher.connect.clone(), watcher.namespaces.clone());
     Watched {
         name: cluster.name.clone(),
         watchers: cluster.watchers.iter().map(way).collect(),
-        selection: cluster.selection.clone(),
+        settings: WatchedSettings {
+            ways: cluster.watchers.iter().map(configured).collect(),
+            selection: cluster.selection.clone(),
+            consistency,
+        },
     }
 }

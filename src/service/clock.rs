@@ -16,7 +16,7 @@ const TICK: Duration = Duration::from_secs(1);
 /// takes changes it is only followed.
 pub async fn follow(
     clock: Arc<SteadyClock>,
-    clusters: Vec<(String, ServerTime)>,
+    clusters: impl Fn() -> Vec<(String, ServerTime)>,
     appender: Option<Appender>,
     stop: CancellationToken,
 ) {
@@ -25,9 +25,9 @@ pub async fn follow(
             () = stop.cancelled() => return,
             () = tokio::time::sleep(TICK) => {}
         }
-        for (cluster, time) in &clusters {
+        for (cluster, time) in clusters() {
             if let Some(told) = time.take() {
-                clock.witness(cluster, told);
+                clock.witness(&cluster, told);
             }
         }
         if !clock.has_changes() {

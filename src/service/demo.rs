@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::end;
 use super::error::ServiceError;
-use super::options::{Options, Watched};
+use super::options::{Options, Watched, WatchedSettings};
 use super::readiness::Checks;
 use super::running::Service;
 use crate::app::{Announcement, LinkTemplates, Notice};
@@ -162,12 +162,11 @@ async fn run(
             rules: RuleSet::default(),
             // What is made up is nobody's secret.
             access: AccessConfig { allow_anonymous_read: true, ..AccessConfig::default() },
-            access_file: None,
+            file: None,
             views: views(),
             // Made up too, they would lead nowhere.
             links: LinkTemplates::default(),
             retention: RetentionConfig::default(),
-            consistency: None,
             ignored: Vec::new(),
             redact: Choices::default(),
             quotas: crate::catalog::QuotaConfig::default(),
@@ -246,7 +245,7 @@ async fn clusters(fleet: &Fleet) -> Result<Vec<Watched>, ServiceError> {
             .await
             .map_err(|source| ServiceError::Connect { cluster: spec.name.clone(), source })?;
         let watchers = vec![Watcher { connection, namespaces: Vec::new() }];
-        watched.push(Watched { name: spec.name, watchers, selection: Selection::default() });
+        watched.push(Watched { name: spec.name, watchers, settings: WatchedSettings::default() });
     }
     Ok(watched)
 }

@@ -1,26 +1,17 @@
 //! How fresh the record of each cluster is, as its watches know it.
 
-use std::collections::HashMap;
-use std::sync::Arc;
-
+use super::clusters::Clusters;
 use strandline_model::CoverageState;
 use strandline_query::{Confirmed, Freshness};
-use strandline_watch::ClusterStats;
 
 /// What the watches of all clusters know.
-pub(super) struct ClustersFreshness {
-    stats: HashMap<String, Arc<ClusterStats>>,
-}
-
-impl ClustersFreshness {
-    pub(super) fn new(clusters: &[(String, Arc<ClusterStats>)]) -> Self {
-        ClustersFreshness { stats: clusters.iter().cloned().collect() }
-    }
-}
+pub(super) struct ClustersFreshness(pub(super) Clusters);
 
 impl Freshness for ClustersFreshness {
     fn confirmed(&self, cluster: &str) -> Confirmed {
-        let Some(stats) = self.stats.get(cluster) else { return Confirmed::Unknown };
+        let clusters = self.0.all();
+        let known = clusters.iter().find(|known| known.name == cluster);
+        let Some(stats) = known.map(|known| &known.stats) else { return Confirmed::Unknown };
         if let Some(until) = stats.confirmed_until() {
             return Confirmed::Until(until);
         }

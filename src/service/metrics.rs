@@ -16,10 +16,12 @@ use prometheus_client::encoding::DescriptorEncoder;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::registry::Registry;
 
+use super::clusters::Clusters;
 use super::disk::Disk;
 use super::environment_health::EnvironmentHealth;
 use super::metric_writer::{MetricWriter, age_seconds, signed};
 use super::rebuild::Rebuild;
+use super::reload::ReloadStatus;
 use super::retention;
 use crate::app::{Metrics, Rebuilding};
 use crate::build_info::BuildInfo;
@@ -30,7 +32,7 @@ use strandline_log::{WeakAppender, WriterHealth};
 use strandline_protocol::RebuildState;
 use strandline_query::Queries;
 use strandline_view::ViewStatus;
-use strandline_watch::{ClusterCounts, ClusterStats};
+use strandline_watch::ClusterCounts;
 
 /// Where the numbers come from.
 pub(super) struct Sources {
@@ -44,7 +46,7 @@ pub(super) struct Sources {
     pub(super) retention: retention::Numbers,
     /// The clusters with what their watches have done. Labels name clusters and never objects, so their number stays
     /// small.
-    pub(super) clusters: Vec<(String, Arc<ClusterStats>)>,
+    pub(super) clusters: Clusters,
     /// The way into the log; it must not keep the writer running.
     pub(super) queue: WeakAppender,
     /// The disk of the data directory.
@@ -65,6 +67,8 @@ pub(super) struct Sources {
     pub(super) access: Arc<Authenticator>,
     /// The certificate, where there is TLS.
     pub(super) tls: Option<Tls>,
+    /// How the configuration was read again.
+    pub(super) reloads: ReloadStatus,
 }
 
 impl fmt::Debug for Sources {
@@ -131,7 +135,8 @@ impl Collector for Sources {
         if let Some(steady) = &self.steady {
             clock::encode(&mut out, &steady.status())?;
         }
-        coverage::encode(&mut out, &self.clusters, self.clock.now())?;
+        coverage::encode(&mut out, &self.clusters.all(), self.clock.now())?;
+        self.reloads.encode(&mut out)?;
         access::encode(&mut out, &self.access)?;
         access::encode_tls(&mut out, self.tls.as_ref())?;
         self.environments.encode(&mut out)?;
@@ -171,8 +176,9 @@ impl Sources {
     }
 
     fn clusters(&self, out: &mut MetricWriter<'_, '_>) -> fmt::Result {
+        let clusters = self.clusters.all();
         let counts: Vec<(&str, ClusterCounts)> =
-            self.clusters.iter().map(|(name, stats)| (name.as_str(), stats.counts())).collect();
+            clusters.iter().map(|cluster| (cluster.name.as_str(), cluster.stats.counts())).collect();
         let of =
             |value: Count| counts.iter().map(move |(name, counts)| ([("cluster", *name)], value(counts)));
         let outcomes = counts.iter().flat_map(|(name, counts)| {

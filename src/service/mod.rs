@@ -5,9 +5,9 @@
 //! ends all: first the watchers, then the writer once it has committed what they handed over, then the server and the
 //! projector.
 
-mod access;
 mod agent_folders;
 mod clock;
+mod clusters;
 mod demo;
 mod disk;
 mod due;
@@ -15,6 +15,7 @@ mod end;
 mod environment_health;
 mod error;
 mod freshness;
+mod issuers;
 mod mend;
 mod metric_writer;
 mod metrics;
@@ -26,21 +27,22 @@ mod readiness;
 mod rebuild;
 mod recording;
 mod relist;
+mod reload;
 mod retention;
 mod running;
 mod serve;
+mod setting;
 mod setup;
 mod systemd;
 mod tasks;
 mod tls;
 
-pub use access::AccessFile;
 pub use clock::follow as follow_clock;
 pub use demo::{DemoOptions, demo};
 pub use error::ServiceError;
 pub use mend::{accept_loss, check_filesystem, mend_clock, salvage};
 pub use offline::rebuild;
-pub use options::{MetricsConfig, Options, Watched};
+pub use options::{ConfigFile, MetricsConfig, Options, Watched, WatchedSettings};
 pub use retention::RetentionConfig;
 pub use running::Service;
 pub use serve::serve;

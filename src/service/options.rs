@@ -1,10 +1,11 @@
 //! What a service is started with.
 
+use std::fmt;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
-use super::access::AccessFile;
 use super::retention::RetentionConfig;
 use crate::app::{Announcement, LinkTemplates};
 use crate::catalog::{AgentFolderConfig, NamespaceEnvironments, QuotaConfig};
@@ -15,7 +16,87 @@ use strandline_model::{CatalogFact, SavedView};
 use strandline_object_diff::PathRule;
 use strandline_redact::Choices;
 use strandline_view::ruleset::RuleSet;
-use strandline_watch::{Selection, Watcher};
+use strandline_watch::{ConnectSettings, Selection, Watcher};
+
+/// A file that says how the service is to run, which is read again whenever it changes.
+#[derive(Clone)]
+pub struct ConfigFile {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Reads of its text who may ask and checks no more of it than that, or says what is wrong with it.
+    pub access: fn(&str, &Path) -> Result<AccessConfig, String>,
+    /// Reads all of its text, or says what is wrong with it.
+    pub options: Arc<dyn Fn(&str, &Path) -> Result<Options, String> + Send + Sync>,
+}
+
+impl fmt::Debug for ConfigFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ConfigFile").field("path", &self.path).finish_non_exhaustive()
+    }
+}
+
+/// What only a restart puts into effect.
+#[derive(Clone, Debug)]
+pub(super) struct FixedSettings {
+    data: PathBuf,
+    listen: SocketAddr,
+    hosts: Vec<String>,
+    tls: Option<TlsConfig>,
+    origins: Origins,
+    rules: RuleSet,
+    views: Vec<SavedView>,
+    links: LinkTemplates,
+    ignored: Vec<PathRule>,
+    redact: Choices,
+    quotas: QuotaConfig,
+}
+
+impl FixedSettings {
+    pub(super) fn of(options: &Options) -> Self {
+        FixedSettings {
+            data: options.data.clone(),
+            listen: options.listen,
+            hosts: options.hosts.clone(),
+            tls: options.tls.clone(),
+            origins: options.origins.clone(),
+            rules: options.rules.clone(),
+            views: options.views.clone(),
+            links: options.links.clone(),
+            ignored: options.ignored.clone(),
+            redact: options.redact.clone(),
+            quotas: options.quotas,
+        }
+    }
+
+    /// The keys of the configuration that say something else in the other one.
+    pub(super) fn differing(&self, other: &FixedSettings) -> Vec<&'static str> {
+        let same = [
+            ("data", self.data == other.data),
+            ("listen", self.listen == other.listen),
+            ("hosts", self.hosts == other.hosts),
+            ("tls", self.tls == other.tls),
+            ("cors_origins", self.origins == other.origins),
+            ("health and relations", self.rules == other.rules),
+            ("views", self.views == other.views),
+            ("links", self.links == other.links),
+            ("diff", self.ignored == other.ignored),
+            ("redact", self.redact == other.redact),
+            ("quotas", self.quotas == other.quotas),
+        ];
+        same.into_iter().filter(|(_, same)| !same).map(|(key, _)| key).collect()
+    }
+}
+
+/// What is configured of a cluster: while it is the same, the cluster goes on being watched.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WatchedSettings {
+    /// How each of its watchers connects, and to which namespaces.
+    pub ways: Vec<(ConnectSettings, Vec<String>)>,
+    /// What of it is followed.
+    pub selection: Selection,
+    /// How often each kind is compared with what the cluster has; none for once a day.
+    pub consistency: Option<Duration>,
+}
 
 /// A cluster to be watched.
 #[derive(Debug)]
@@ -24,8 +105,8 @@ pub struct Watched {
     pub name: String,
     /// The ways into it.
     pub watchers: Vec<Watcher>,
-    /// What of it is followed.
-    pub selection: Selection,
+    /// What is configured of it.
+    pub settings: WatchedSettings,
 }
 
 /// What monitoring gets.
@@ -71,16 +152,14 @@ pub struct Options {
     pub rules: RuleSet,
     /// Who may ask.
     pub access: AccessConfig,
-    /// The file that says so, which is read again whenever it changes.
-    pub access_file: Option<AccessFile>,
+    /// The file that says all of this, which is read again whenever it changes.
+    pub file: Option<ConfigFile>,
     /// Overviews by name.
     pub views: Vec<SavedView>,
     /// Links to elsewhere.
     pub links: LinkTemplates,
     /// What is kept for how long.
     pub retention: RetentionConfig,
-    /// How often each kind is compared with what its cluster has; none for once a day.
-    pub consistency: Option<Duration>,
     /// What differences leave out.
     pub ignored: Vec<PathRule>,
     /// What is hidden before it is recorded, besides what the program hides by itself.

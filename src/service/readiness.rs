@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
+use super::clusters::{Clusters, RecordedCluster};
 use super::rebuild::Rebuild;
 use crate::app::{ClusterLists, Readiness, Rebuilding};
 use crate::http::Authenticator;
@@ -15,7 +16,6 @@ use strandline_clock::SteadyClock;
 use strandline_log::WriterHealth;
 use strandline_protocol::{Check, RebuildState};
 use strandline_view::ViewStatus;
-use strandline_watch::ClusterStats;
 
 /// A view further behind than this is not ready to be asked.
 const LAG_MAX: u64 = 100_000;
@@ -32,7 +32,7 @@ pub(super) struct Checks {
     /// Set while a history is still being made up.
     preparing: Arc<AtomicBool>,
     stopping: CancellationToken,
-    clusters: Arc<[(String, Arc<ClusterStats>)]>,
+    clusters: Clusters,
     clock: Option<Arc<SteadyClock>>,
     access: Option<Arc<Authenticator>>,
 }
@@ -46,13 +46,13 @@ impl Checks {
         stopping: CancellationToken,
     ) -> Self {
         let (rebuild, preparing) = (rebuild.clone(), Arc::new(AtomicBool::new(preparing)));
-        let clusters = Arc::default();
+        let clusters = Clusters::default();
         Checks { status, writer, rebuild, preparing, stopping, clusters, clock: None, access: None }
     }
 
     /// With what the watches of these clusters do.
-    pub(super) fn with_clusters(self, clusters: &[(String, Arc<ClusterStats>)]) -> Self {
-        Checks { clusters: clusters.into(), ..self }
+    pub(super) fn with_clusters(self, clusters: &Clusters) -> Self {
+        Checks { clusters: clusters.clone(), ..self }
     }
 
     /// With a check of the machine's clock.
@@ -127,7 +127,8 @@ impl Readiness for Checks {
     }
 
     fn clusters(&self) -> Vec<ClusterLists> {
-        self.clusters.iter().map(|(name, stats)| lists::of_cluster(name, &stats.statuses())).collect()
+        let of = |cluster: &RecordedCluster| lists::of_cluster(&cluster.name, &cluster.stats.statuses());
+        self.clusters.all().iter().map(of).collect()
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::clusters::Clusters;
 use crate::app::{RelistFilter, Relisting};
 use strandline_clock::Clock;
 use strandline_model::WatchKey;
@@ -10,22 +11,23 @@ use strandline_watch::{ClusterStats, WatchStatus};
 
 /// The watches of all clusters.
 pub(super) struct Relist {
-    clusters: Vec<(String, Arc<ClusterStats>)>,
+    clusters: Clusters,
     clock: Arc<dyn Clock>,
 }
 
 impl Relist {
-    pub(super) fn new(clusters: &[(String, Arc<ClusterStats>)], clock: Arc<dyn Clock>) -> Self {
-        Relist { clusters: clusters.to_vec(), clock }
+    pub(super) fn new(clusters: &Clusters, clock: Arc<dyn Clock>) -> Self {
+        Relist { clusters: clusters.clone(), clock }
     }
 
-    fn watches(&self, filter: &RelistFilter) -> Vec<(&ClusterStats, WatchKey, WatchStatus)> {
-        let of = |(_, stats): &'_ (String, Arc<ClusterStats>)| stats.statuses();
-        let clusters = self
-            .clusters
-            .iter()
-            .flat_map(|cluster| of(cluster).into_iter().map(|(watch, status)| (&*cluster.1, watch, status)));
-        clusters.filter(|(_, watch, _)| !watch.is_discovery() && filter.matches(watch)).collect()
+    fn watches(&self, filter: &RelistFilter) -> Vec<(Arc<ClusterStats>, WatchKey, WatchStatus)> {
+        let clusters = self.clusters.all();
+        let of = |stats: &Arc<ClusterStats>| {
+            let stats = Arc::clone(stats);
+            stats.statuses().into_iter().map(move |(watch, status)| (Arc::clone(&stats), watch, status))
+        };
+        let watches = clusters.iter().flat_map(|cluster| of(&cluster.stats));
+        watches.filter(|(_, watch, _)| !watch.is_discovery() && filter.matches(watch)).collect()
     }
 }
 
@@ -38,8 +40,9 @@ impl Relisting for Relist {
 
     fn report(&self, filter: &RelistFilter) -> RelistReport {
         let concerned = |name: &String| filter.clusters.is_empty() || filter.clusters.contains(name);
-        let clusters = self.clusters.iter().filter(|(name, _)| concerned(name));
-        let differences = clusters.map(|(_, stats)| stats.counts().missed).sum();
+        let clusters = self.clusters.all();
+        let concerned = clusters.iter().filter(|cluster| concerned(&cluster.name));
+        let differences = concerned.map(|cluster| cluster.stats.counts().missed).sum();
         let watches = self.watches(filter).into_iter().map(|(_, watch, status)| VerifiedWatch {
             cluster: watch.cluster,
             group: watch.kind.group,

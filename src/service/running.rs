@@ -5,21 +5,25 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
+use super::clusters::{Clusters, Recorder};
 use super::disk::Disk;
 use super::environment_health::EnvironmentHealth;
 use super::error::ServiceError;
 use super::freshness::ClustersFreshness;
 use super::metrics::{Exposition, Sources};
-use super::options::Options;
+use super::options::{FixedSettings, Options};
 use super::readiness::Checks;
 use super::rebuild::Rebuild;
 use super::recording::Recording;
+use super::reload::{Looks, ReloadStatus, Reloader};
 use super::retention::{self, Retention, RetentionClock};
-use super::setup::{self, listen, load, settings};
+use super::setting::Setting;
+use super::setup::{self, listen, load};
 use super::tasks::{Ended, Fallen, Tasks};
-use super::{access, agent_folders, clock, due, namespaces, projection, relist, systemd, tls};
+use super::{agent_folders, clock, clusters, due, issuers, namespaces, projection, relist, systemd, tls};
 use crate::app::AppState;
 use crate::app::watch::Watch;
 use crate::catalog::CatalogWriter;
@@ -66,6 +70,7 @@ impl Service {
     /// # Errors
     /// When the address, the data directory or the log cannot be used.
     pub async fn start(options: Options, clock: Arc<dyn Clock>) -> Result<Self, ServiceError> {
+        let fixed = FixedSettings::of(&options);
         let (listener, address) = listen(options.listen).await?;
         let tls = options.tls.map(Tls::open).transpose()?;
         // All that reads the time here reads this one clock.
@@ -86,12 +91,13 @@ impl Service {
         let checks =
             Checks::new(status.clone(), health.clone(), &rebuild, options.preparing, watching.clone());
         let checks = checks.with_clock(Arc::clone(&steady)).with_access(Arc::clone(&access));
-        let settings = settings(options.clusters, &rules, options.consistency);
-        let clusters: Vec<_> = settings.iter().map(|(s, _)| (s.name.clone(), Arc::clone(&s.stats))).collect();
+        let clusters = Clusters::default();
+        let mut recorder = Recorder::new(&clusters, &rules);
+        recorder.plan(options.clusters);
         let relisting = Arc::new(relist::Relist::new(&clusters, Arc::clone(&clock)));
         let queries = Queries::new(&options.data, READERS, status.clone(), Arc::clone(&clock))
             .with_key(&key)
-            .with_freshness(Arc::new(ClustersFreshness::new(&clusters)));
+            .with_freshness(Arc::new(ClustersFreshness(clusters.clone())));
         let recording = writer.is_some();
         let of_writer = queries.clone();
         let writer =
@@ -109,19 +115,20 @@ impl Service {
         let readiness = Arc::new(checks.clone());
         let retention = Retention {
             data: options.data.clone(),
-            config: options.retention,
+            config: options.retention.clone(),
             appender: appender.clone(),
             status: status.clone(),
             rebuild: rebuild.clone(),
             numbers: retention::Numbers::default(),
             clock: RetentionClock(Arc::clone(&clock)),
         };
+        let reloads = ReloadStatus::default();
         let sources = Sources {
             status: status.clone(),
             writer: health,
             rebuild: rebuild.clone(),
             retention: retention.numbers.clone(),
-            clusters,
+            clusters: clusters.clone(),
             queue: appender.downgrade(),
             disk: Disk::default(),
             requests: RequestStats::default(),
@@ -132,20 +139,17 @@ impl Service {
             steady: Some(Arc::clone(&steady)),
             access: Arc::clone(&access),
             tls: tls.clone(),
+            reloads: reloads.clone(),
         };
         let (disk, requests, load) = (sources.disk.clone(), sources.requests.clone(), sources.load.clone());
         let (environments, counting) = (sources.environments.clone(), queries.clone());
-        let environments_max = options.metrics.environments_max;
+        let metrics_of = Setting::new(options.metrics);
         let metrics = Arc::new(Exposition::new(sources));
         let catalog = CatalogWriter::new(&appender).with_quotas(options.quotas);
         let (views, clock_of, rebuilding) = (options.views.into(), Arc::clone(&clock), Arc::new(rebuild));
         let (ignored, links) = (options.ignored.into(), Arc::new(options.links));
-        let (file, known, now) = (options.access_file, Arc::clone(&access), Arc::clone(&clock));
-        watchers.keep("access", move |stop| {
-            access::follow(file.clone(), Arc::clone(&known), Arc::clone(&now), stop)
-        });
-        let issuers = Arc::clone(&access);
-        watchers.keep("issuers", move |stop| access::follow_issuers(Arc::clone(&issuers), stop));
+        let known = Arc::clone(&access);
+        watchers.keep("issuers", move |stop| issuers::follow(Arc::clone(&known), stop));
         let encrypted = tls.is_some();
         if let Some(tls) = tls.clone() {
             watchers.keep("certificate", move |stop| tls::follow(tls.clone(), stop));
@@ -164,7 +168,7 @@ impl Service {
             links,
             ignored,
             clock: clock_of,
-            access,
+            access: Arc::clone(&access),
             watch: watch.clone(),
             catalog,
             announcement: options.announcement,
@@ -176,37 +180,64 @@ impl Service {
         let serving =
             ServerOptions { requests, load, origins, tls: tls.clone(), ..ServerOptions::new(hosts) };
         server.need("server", http::serve(listener, crate::site::site(&state), serving, stopping.clone()));
-        let times: Vec<_> =
-            settings.iter().map(|(s, _)| (s.name.clone(), s.limits.server_time.clone())).collect();
-        let recorder = recording.then(|| appender.clone());
+        let sink = recording.then(|| appender.clone());
         watchers.keep("clock", move |stop| {
-            clock::follow(Arc::clone(&steady), times.clone(), recorder.clone(), stop)
+            let clusters = clusters.clone();
+            clock::follow(Arc::clone(&steady), move || clusters.server_times(), sink.clone(), stop)
         });
         let (data, files) = (options.data.clone(), retention.numbers.clone());
         watchers.keep("disk", move |stop| disk.clone().follow(data.clone(), files.clone(), stop));
-        watchers.keep("environment health", move |stop| {
-            environments.clone().follow(counting.clone(), environments_max, stop)
+        metrics_of.keep(&watchers, "environment health", move |config, stop| {
+            environments.clone().follow(counting.clone(), config.environments_max, stop)
         });
+        let retained = Setting::new(options.retention);
+        let (shown, folders) =
+            (Setting::new(options.namespace_environments), Setting::new(options.agent_folders));
         if recording {
-            declare(&appender, options.catalog, &status, &watchers).await?;
-            for (settings, ways) in settings {
-                let (sink, clock) = (appender.clone(), Arc::clone(&clock));
-                let name = format!("cluster {}", settings.name);
-                watchers
-                    .need(name, strandline_watch::supervise(settings, ways, sink, clock, watching.clone()));
-            }
-            let (shown, sink) = (options.namespace_environments, appender.clone());
-            let limit = options.quotas.environments;
-            watchers
-                .keep("namespaces", move |stop| namespaces::follow(shown.clone(), limit, sink.clone(), stop));
-            let (folders, sink) = (options.agent_folders, appender.clone());
-            watchers.keep("agent folders", move |stop| {
-                agent_folders::follow(folders.clone(), sink.clone(), stop)
+            declare(&appender, options.catalog.clone(), &status, &watchers).await?;
+            let (limit, sink) = (options.quotas.environments, appender.clone());
+            shown.keep(&watchers, "namespaces", move |shown, stop| {
+                namespaces::follow(shown, limit, sink.clone(), stop)
+            });
+            let sink = appender.clone();
+            folders.keep(&watchers, "agent folders", move |folders, stop| {
+                agent_folders::follow(folders, sink.clone(), stop)
             });
             let (now, view, sink) = (Arc::clone(&clock), status.clone(), appender.clone());
             watchers.keep("due", move |stop| due::follow(Arc::clone(&now), view.clone(), sink.clone(), stop));
-            watchers.keep("retention", move |stop| retention.clone().follow(stop));
+            retained.keep(&watchers, "retention", move |config, stop| {
+                Retention { config, ..retention.clone() }.follow(stop)
+            });
         }
+        let to = recording.then(|| clusters::Recording {
+            appender: appender.clone(),
+            clock: Arc::clone(&clock),
+            tasks: watchers.clone(),
+        });
+        if let Some(to) = &to {
+            recorder.begin(to);
+        }
+        let reloader = Reloader {
+            file: options.file,
+            status: reloads,
+            access,
+            clock,
+            retention: retained,
+            metrics: metrics_of,
+            namespaces: shown,
+            agent_folders: folders,
+            catalog: options.catalog,
+            fixed,
+            recorder,
+            recording: to,
+            looks: Looks::default(),
+        };
+        // What it knows outlives a task that failed.
+        let reloader = Arc::new(Mutex::new(reloader));
+        watchers.keep("configuration", move |stop| {
+            let reloader = Arc::clone(&reloader);
+            async move { reloader.lock().await.follow(stop).await }
+        });
         Ok(Service {
             address,
             encrypted,

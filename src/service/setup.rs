@@ -1,18 +1,14 @@
-//! What a service needs before it starts: an address, who may ask, how clusters are followed.
+//! What a service needs before it starts: an address and who may ask.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
 
 use tokio::net::TcpListener;
 
 use super::error::ServiceError;
-use super::options::Watched;
 use crate::http::auth::AccessConfig;
 use crate::http::{Authenticator, Load, LoadLimits};
 use strandline_clock::Clock;
-use strandline_redact::Rules;
-use strandline_watch::{ClusterSettings, Watcher};
 
 /// Counts and limits what is under way. Every connection is a file, and half of those that may be open are for clusters and
 /// the data directory.
@@ -57,18 +53,4 @@ pub(super) fn access(
         tracing::warn!(%address, "`access.local` is set: everyone who can reach this address, also through a proxy, needs no token");
     }
     Ok(Authenticator::new(config, loopback, clock))
-}
-
-/// How each cluster is followed, with the ways into it.
-pub(super) fn settings(
-    clusters: Vec<Watched>,
-    rules: &Arc<Rules>,
-    consistency: Option<Duration>,
-) -> Vec<(ClusterSettings, Vec<Watcher>)> {
-    let of = |Watched { name, watchers, selection }| {
-        let mut settings = ClusterSettings { selection, ..ClusterSettings::new(name, Arc::clone(rules)) };
-        settings.limits.consistency = consistency.unwrap_or(settings.limits.consistency);
-        (settings, watchers)
-    };
-    clusters.into_iter().map(of).collect()
 }

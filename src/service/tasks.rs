@@ -105,14 +105,24 @@ impl Tasks {
 
     /// Starts a task that cannot be begun anew: the service ends when it panics, or ends before it is asked to.
     pub(super) fn need(&self, name: impl Into<String>, task: impl Future<Output = ()> + Send + 'static) {
-        let (name, stop, fallen) = (name.into(), self.stop.clone(), self.fallen.clone());
+        self.need_until(name, self.stop.clone(), task);
+    }
+
+    /// The same of a task that may be asked to end before the others, by a token of its own.
+    pub(super) fn need_until(
+        &self,
+        name: impl Into<String>,
+        stop: CancellationToken,
+        task: impl Future<Output = ()> + Send + 'static,
+    ) -> tokio::task::JoinHandle<()> {
+        let (name, fallen) = (name.into(), self.fallen.clone());
         self.tracker.spawn(async move {
             match AssertUnwindSafe(task).catch_unwind().await {
                 Ok(()) if stop.is_cancelled() => {}
                 Ok(()) => fallen.report(&name, "it ended unexpectedly".to_owned()),
                 Err(panic) => fallen.report(&name, panic_text(&*panic).to_owned()),
             }
-        });
+        })
     }
 
     /// Starts a task that ends when its work is done; the service ends when it panics.

@@ -34,6 +34,7 @@ mod random;
 mod rebuild;
 mod redact;
 mod relist;
+mod reload;
 mod rules;
 mod secrets;
 mod server;

@@ -5,20 +5,20 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::Arc;
 
 use crate::format::kind_name;
+use crate::service::clusters::RecordedCluster;
 use crate::service::metric_writer::{MetricWriter, age_seconds};
 use strandline_model::{CoverageState, Timestamp, WatchKey};
-use strandline_watch::{ClusterStats, WatchStatus};
+use strandline_watch::WatchStatus;
 
 pub(super) fn encode(
     out: &mut MetricWriter<'_, '_>,
-    clusters: &[(String, Arc<ClusterStats>)],
+    clusters: &[RecordedCluster],
     now: Timestamp,
 ) -> fmt::Result {
     let statuses: Vec<_> =
-        clusters.iter().map(|(name, stats)| (name.as_str(), stats.statuses(), stats)).collect();
+        clusters.iter().map(|one| (one.name.as_str(), one.stats.statuses(), &one.stats)).collect();
     let mut gaps: BTreeMap<(&str, String, &str), i64> = BTreeMap::new();
     for (cluster, statuses, _) in &statuses {
         for (watch, status) in statuses.iter().filter(|(_, status)| is_gap(status)) {

@@ -7,6 +7,8 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
+use super::super::clusters::Clusters;
+use super::super::reload::ReloadStatus;
 use super::*;
 use crate::http::auth::{AccessConfig, TokenConfig, TokenHash};
 use strandline_log::{Appender, LogWriter};
@@ -34,7 +36,7 @@ fn ago(seconds: u64) -> Option<Timestamp> {
     Some(NOW.minus(Duration::from_secs(seconds)))
 }
 
-fn sources(clusters: Vec<(String, Arc<ClusterStats>)>, appender: &Appender) -> Sources {
+fn sources(clusters: Vec<(&str, Arc<ClusterStats>)>, appender: &Appender) -> Sources {
     let status = ViewStatus::new(Watermark::new(Offset::new(7)));
     let clock = Arc::new(Fixed(NOW));
     let rebuild = Rebuild::new(
@@ -53,13 +55,14 @@ fn sources(clusters: Vec<(String, Arc<ClusterStats>)>, appender: &Appender) -> S
         status,
         writer: WriterHealth::default(),
         retention: retention::Numbers::default(),
-        clusters,
+        clusters: Clusters::of(clusters),
         queue: appender.downgrade(),
         disk: Disk::default(),
         requests: RequestStats::default(),
         steady: Some(Arc::new(SteadyClock::new(clock.clone()))),
         access: Arc::new(Authenticator::new(AccessConfig::default(), true, clock.clone())),
         tls: None,
+        reloads: ReloadStatus::default(),
         clock,
     }
 }
@@ -73,7 +76,7 @@ fn assert_lines<S: AsRef<str>>(text: &str, lines: &[S]) {
 
 #[test]
 fn numbers_are_told_with_their_clusters() {
-    let clusters = vec![("a \"quoted\"\nname".to_owned(), Arc::default())];
+    let clusters = vec![("a \"quoted\"\nname", Arc::default())];
     let text = Exposition::new(sources(clusters, &Appender::refusing("no"))).text().unwrap();
     let cluster = r#"cluster="a \"quoted\"\nname""#;
     let lines = [
@@ -127,7 +130,7 @@ fn gappy() -> ClusterStats {
 
 #[test]
 fn open_gaps_are_counted_by_kind_and_reason_with_the_age_of_the_oldest() {
-    let clusters = vec![("eu".to_owned(), Arc::new(gappy())), ("us".to_owned(), Arc::default())];
+    let clusters = vec![("eu", Arc::new(gappy())), ("us", Arc::default())];
     let text = Exposition::new(sources(clusters, &Appender::refusing("no"))).text().unwrap();
     let lines = [
         r#"strandline_coverage_gaps{cluster="eu",kind="Deployment.apps",reason="forbidden"} 2"#,
@@ -266,7 +269,7 @@ fn the_process_and_its_build_are_told() {
 /// The rules of `promtool check metrics`, as far as they concern names.
 #[test]
 fn names_follow_the_conventions_of_prometheus() {
-    let clusters = vec![("eu".to_owned(), Arc::new(gappy()))];
+    let clusters = vec![("eu", Arc::new(gappy()))];
     let text = Exposition::new(sources(clusters, &Appender::refusing("no"))).text().unwrap();
     let helps: BTreeSet<&str> = text.lines().filter_map(|line| line.strip_prefix("# HELP ")).collect();
     let types = text.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split_once(' '));
@@ -299,7 +302,7 @@ fn names_follow_the_conventions_of_prometheus() {
 /// The rules of `promtool check metrics` on what most are given, and the tool itself where there is one.
 #[test]
 fn the_text_of_prometheus_keeps_its_rules() {
-    let clusters = vec![("eu".to_owned(), Arc::new(gappy()))];
+    let clusters = vec![("eu", Arc::new(gappy()))];
     let text = Exposition::new(sources(clusters, &Appender::refusing("no"))).text().unwrap();
     let text = crate::api::prometheus_text(&text).unwrap();
     let helps: Vec<&str> =

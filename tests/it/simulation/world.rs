@@ -219,7 +219,7 @@ impl World {
             supervisors.push(tokio::spawn(supervise(settings, ways, sink, clock, cancel.clone())));
         }
         let recorder = Some(appender.clone());
-        supervisors.push(tokio::spawn(follow_clock(steady, times, recorder, cancel.clone())));
+        supervisors.push(tokio::spawn(follow_clock(steady, move || times.clone(), recorder, cancel.clone())));
         let fact = |server: &ApiServer| {
             CatalogFact::Cluster(ClusterSpec { name: server.name(), region: String::new() })
         };

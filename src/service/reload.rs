@@ -1,0 +1,253 @@
+//! Reads the configuration again whenever its file changes or SIGHUP comes, and puts into effect what needs no restart.
+//!
+//! A file that cannot be used changes nothing: what was in effect stays, and probes, metrics and the log say so. Who may ask
+//! is taken by itself, and first: a mistake elsewhere in the file must not keep a token valid that was taken out.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+use std::time::Duration;
+
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio_util::sync::CancellationToken;
+
+use super::clusters::{Recorder, Recording};
+use super::metric_writer::MetricWriter;
+use super::options::{ConfigFile, FixedSettings, MetricsConfig, Options};
+use super::retention::RetentionConfig;
+use super::setting::Setting;
+use crate::catalog::{AgentFolderConfig, NamespaceEnvironments};
+use crate::http::Authenticator;
+use crate::http::auth::{AccessConfig, EXPIRY_NOTICE};
+use strandline_clock::Clock;
+use strandline_model::{CatalogFact, Source, Timestamp};
+
+/// How often the file is looked at. It may come by a mount that reports no changes, so it is read.
+const LOOK: Duration = Duration::from_secs(2);
+
+/// What is reported of a file that cannot be used: anyone may probe, so it names nothing.
+const PROBLEM: &str = "reloading the configuration failed; the previous configuration stays in effect";
+
+/// How reloading went; clones share it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct ReloadStatus(Arc<Shared>);
+
+#[derive(Debug, Default)]
+struct Shared {
+    applied: AtomicU64,
+    rejected: AtomicU64,
+    /// In microseconds.
+    last_success: AtomicI64,
+    restart_required: AtomicBool,
+}
+
+impl ReloadStatus {
+    /// Writes the numbers.
+    pub(super) fn encode(&self, out: &mut MetricWriter<'_, '_>) -> fmt::Result {
+        let none: &[(&str, &str)] = &[];
+        let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        let results = [("applied", count(&self.0.applied)), ("rejected", count(&self.0.rejected))];
+        let results = results.map(|(result, count)| ([("result", result)], count));
+        out.counters("config_reloads", "Configurations read again, by result", results)?;
+        let last = self.0.last_success.load(Ordering::Relaxed) / 1_000_000;
+        let help = "Time at which the configuration in effect was read, in seconds since 1970";
+        out.gauges("config_last_reload_success_timestamp_seconds", help, [(none, last)])?;
+        let help = "1 while the configuration file has changes that need a restart, else 0";
+        let required = i64::from(self.0.restart_required.load(Ordering::Relaxed));
+        out.gauges("config_restart_required", help, [(none, required)])
+    }
+
+    fn succeeded(&self, now: Timestamp) {
+        self.0.last_success.store(now.as_micros(), Ordering::Relaxed);
+    }
+}
+
+/// What can be changed while the service runs.
+pub(super) struct Reloader {
+    /// None where no file says how the service runs.
+    pub(super) file: Option<ConfigFile>,
+    pub(super) status: ReloadStatus,
+    pub(super) access: Arc<Authenticator>,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) retention: Setting<RetentionConfig>,
+    pub(super) metrics: Setting<MetricsConfig>,
+    pub(super) namespaces: Setting<Vec<NamespaceEnvironments>>,
+    pub(super) agent_folders: Setting<Vec<AgentFolderConfig>>,
+    pub(super) catalog: Vec<CatalogFact>,
+    pub(super) fixed: FixedSettings,
+    pub(super) recorder: Recorder,
+    /// None where the log is only read.
+    pub(super) recording: Option<Recording>,
+    pub(super) looks: Looks,
+}
+
+/// What the file was at the last looks.
+#[derive(Default)]
+pub(super) struct Looks {
+    last: Option<Result<String, String>>,
+    /// Whether the last text has yet to be put into effect.
+    pending: bool,
+}
+
+impl Reloader {
+    /// Follows the file, where there is one, until `stop`.
+    pub(super) async fn follow(&mut self, stop: CancellationToken) {
+        let mut hangup = self.file.as_ref().and_then(|_| signal(SignalKind::hangup()).ok());
+        let mut warned = BTreeSet::new();
+        self.status.succeeded(self.clock.now());
+        let following = async {
+            loop {
+                if let Some(file) = self.file.clone() {
+                    self.look(&file).await;
+                }
+                warn_of_expiry(&self.access, self.clock.now(), &mut warned);
+                tokio::select! {
+                    () = received(&mut hangup) => {
+                        tracing::info!("SIGHUP: reading the configuration again");
+                        self.looks.pending = true;
+                    }
+                    () = tokio::time::sleep(LOOK) => {}
+                }
+            }
+        };
+        // It may be dropped where it waits for a log without room.
+        stop.run_until_cancelled(following).await;
+    }
+
+    /// Looks at the file. Who may ask is taken at once; the rest once the file has not changed between two looks, since a
+    /// file that is being written may be empty, and must not end the recording of every cluster.
+    async fn look(&mut self, file: &ConfigFile) {
+        let path = file.path.clone();
+        let text = tokio::task::spawn_blocking(move || read(&path)).await;
+        let text = text.unwrap_or_else(|error| Err(error.to_string()));
+        let (first, same) = (self.looks.last.is_none(), self.looks.last.as_ref() == Some(&text));
+        if !same {
+            self.take_access(&text, file);
+            // What the service was started with is in effect.
+            self.looks = Looks { last: Some(text), pending: !first };
+        } else if std::mem::take(&mut self.looks.pending) {
+            self.take(&text, file).await;
+        }
+    }
+
+    fn take_access(&self, text: &Result<String, String>, file: &ConfigFile) {
+        let text = text.as_ref().map_err(Clone::clone);
+        match text.and_then(|text| (file.access)(text, &file.path)) {
+            Ok(config) => {
+                let before = self.access.config();
+                let config = AccessConfig { allow_anonymous_read: before.allow_anonymous_read, ..config };
+                let (changed, tokens) = (config != before, config.tokens.len());
+                // Also where it is as it was: what was wrong with the file is over.
+                self.access.replace(config);
+                if changed {
+                    tracing::info!(tokens, "access rules reloaded");
+                }
+            }
+            Err(error) => {
+                self.access.report_problem(Some(PROBLEM));
+                tracing::error!(error, "{PROBLEM}, so removed tokens are still valid");
+            }
+        }
+    }
+
+    /// Goes by all that the file says now, or by what it said before where that cannot be used.
+    async fn take(&mut self, text: &Result<String, String>, file: &ConfigFile) {
+        let (text, reading) = (text.clone(), file.clone());
+        let options = move || (reading.options)(&text?, &reading.path);
+        let options =
+            tokio::task::spawn_blocking(options).await.unwrap_or_else(|error| Err(error.to_string()));
+        match options {
+            Ok(options) => {
+                let changes = self.apply(options).await;
+                self.access.report_problem(None);
+                self.status.succeeded(self.clock.now());
+                self.status.0.applied.fetch_add(1, Ordering::Relaxed);
+                let changes = if changes.is_empty() { "none".to_owned() } else { changes.join(", ") };
+                tracing::info!(changes, "configuration reloaded");
+            }
+            Err(error) => {
+                self.status.0.rejected.fetch_add(1, Ordering::Relaxed);
+                self.access.report_problem(Some(PROBLEM));
+                tracing::error!(error, "{PROBLEM}");
+            }
+        }
+    }
+
+    /// Puts into effect what differs, and returns what that is, in words.
+    async fn apply(&mut self, options: Options) -> Vec<String> {
+        let (mut changes, fixed) = (Vec::new(), FixedSettings::of(&options));
+        if self.retention.replace(options.retention) {
+            changes.push("retention".to_owned());
+        }
+        if self.metrics.replace(options.metrics) {
+            changes.push("metrics".to_owned());
+        }
+        if let Some(recording) = self.recording.clone() {
+            let changed = self.recorder.change(options.clusters, &recording).await;
+            if options.catalog != self.catalog {
+                match recording.appender.declare(Source::Config, options.catalog.clone()).await {
+                    Ok(_) => {
+                        self.catalog = options.catalog;
+                        changes.push("catalog".to_owned());
+                    }
+                    Err(error) => {
+                        tracing::error!(%error, "declaring the catalog of the configuration failed; SIGHUP tries again");
+                    }
+                }
+            }
+            self.recorder.begin(&recording);
+            let of = [("added", changed.added), ("changed", changed.changed), ("removed", changed.removed)];
+            let named = of.into_iter().filter(|(_, names)| !names.is_empty());
+            changes.extend(named.map(|(what, names)| format!("clusters {what}: {}", names.join(" "))));
+            // After what they look into is declared.
+            if self.namespaces.replace(options.namespace_environments) {
+                changes.push("namespace environments".to_owned());
+            }
+            if self.agent_folders.replace(options.agent_folders) {
+                changes.push("folders of agents".to_owned());
+            }
+        }
+        let keys = self.fixed.differing(&fixed);
+        self.status.0.restart_required.store(!keys.is_empty(), Ordering::Relaxed);
+        if !keys.is_empty() {
+            let keys = keys.join(", ");
+            tracing::warn!(keys, "changes of these keys take effect after a restart");
+        }
+        changes
+    }
+}
+
+/// Resolves with a signal; where none can be received, never: the file is looked at all the same.
+async fn received(signal: &mut Option<Signal>) {
+    let received = match signal {
+        Some(signal) => signal.recv().await,
+        None => None,
+    };
+    if received.is_none() {
+        std::future::pending::<()>().await;
+    }
+}
+
+fn read(path: &Path) -> Result<String, String> {
+    std::fs::read_to_string(path).map_err(|error| format!("cannot read {}: {error}", path.display()))
+}
+
+/// Says once of each token that it expires soon, and once that it has.
+fn warn_of_expiry(access: &Authenticator, now: Timestamp, warned: &mut BTreeSet<(String, Timestamp, bool)>) {
+    for token in access.config().tokens {
+        let Some(expires) = token.expires.filter(|expires| *expires <= now.plus(EXPIRY_NOTICE)) else {
+            continue;
+        };
+        let expired = expires <= now;
+        if !warned.insert((token.name.clone(), expires, expired)) {
+            continue;
+        }
+        let name = token.name;
+        match expired {
+            true => tracing::warn!(token = name, %expires, "a token has expired; its requests are rejected"),
+            false => tracing::warn!(token = name, %expires, "a token expires soon"),
+        }
+    }
+}

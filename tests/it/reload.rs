@@ -1,0 +1,143 @@
+//! A configuration that changes while the server runs.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use strandline_sim::api_server::{ApiServer, builtin_kinds};
+
+use crate::server::{Result, Server, get, items};
+
+/// A cluster with one Pod in the namespace `shop`.
+async fn cluster(name: &str) -> Result<ApiServer> {
+    let cluster = ApiServer::start(name, builtin_kinds()).await?;
+    cluster.apply(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}}));
+    cluster
+        .apply(json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": "shop"}}));
+    Ok(cluster)
+}
+
+/// A configuration of these clusters, each with an environment that is named as it is.
+fn configuration(clusters: &[(&str, &ApiServer)], rest: &str) -> String {
+    let of =
+        |(name, cluster): &(&str, &ApiServer)| format!("  - {{name: {name}, url: '{}'}}\n", cluster.url());
+    let environment = |(name, _): &(&str, &ApiServer)| {
+        format!("  - {{project: shop/web, name: {name}, cluster: {name}, namespace: shop}}\n")
+    };
+    let (listed, environments): (String, String) =
+        (clusters.iter().map(of).collect(), clusters.iter().map(environment).collect());
+    format!("clusters:\n{listed}environments:\n{environments}{rest}")
+}
+
+fn write(folder: &Path, text: &str) -> Result<()> {
+    Ok(std::fs::write(folder.join("config.yaml"), text)?)
+}
+
+/// Waits until the program has written this.
+async fn until_said(server: &Server, words: &str) -> Result<()> {
+    let begun = Instant::now();
+    while !server.output().contains(words) {
+        // A bound on hanging, not on speed.
+        assert!(begun.elapsed() < Duration::from_secs(120), "never `{words}`: {}", server.output());
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    Ok(())
+}
+
+async fn metric(server: &Server, name: &str) -> Result<String> {
+    let (_, text) = get(&format!("{}/metrics", server.url())).await?;
+    let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ').map(str::to_owned));
+    line.ok_or_else(|| format!("no {name}").into())
+}
+
+fn names(list: &Value) -> Vec<&str> {
+    items(list).filter_map(|item| item["name"].as_str()).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn clusters_and_environments_come_and_go_while_the_server_runs() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let (one, two) = (cluster("one").await?, cluster("two").await?);
+    let first = configuration(&[("one", &one)], "");
+    let server = Server::start(folder.path(), &first).await?;
+    server.until("/environments/shop.web.one/resources", |list| names(list) == ["one"]).await?;
+
+    // A second one is recorded from now on, and the first goes on without a gap.
+    write(folder.path(), &configuration(&[("one", &one), ("two", &two)], ""))?;
+    server.until("/environments/shop.web.two/resources", |list| names(list) == ["two"]).await?;
+    until_said(&server, "clusters added: two").await?;
+    let gaps = server.ask("/coverage?state=gap&cluster=one").await?;
+    assert_eq!(items(&gaps).count(), 0, "{gaps:#}");
+
+    // What is no longer recorded is in a gap before it leaves the catalog: nothing that was asked of it stays complete.
+    write(folder.path(), &configuration(&[("two", &two)], ""))?;
+    until_said(&server, "clusters removed: one").await?;
+    server.until("/clusters", |list| items(list).all(|cluster| cluster["id"] == "two")).await?;
+    let head = server.ask("/clusters").await?["metadata"]["offset"].as_u64().ok_or("an offset")?;
+    let mut found = Vec::new();
+    for offset in head.saturating_sub(5)..=head {
+        let gaps = server.ask(&format!("/coverage?state=gap&cluster=one&at={offset}")).await?;
+        found.extend(items(&gaps).map(|gap| (gap["reason"].clone(), gap["message"].clone())));
+    }
+    let expected = (json!("restarted"), json!("the cluster was removed from the configuration"));
+    assert!(found.contains(&expected), "{found:#?}");
+    two.apply(json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "more", "namespace": "shop"}}));
+    server.until("/environments/shop.web.two/resources", |list| names(list) == ["more", "two"]).await?;
+
+    // It comes back, with what happened in between, and the gap ends.
+    one.apply(
+        json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "missed", "namespace": "shop"}}),
+    );
+    write(folder.path(), &first)?;
+    server.until("/environments/shop.web.one/resources", |list| names(list) == ["missed", "one"]).await?;
+    server.until("/coverage?state=gap&cluster=one", |gaps| items(gaps).count() == 0).await?;
+
+    // One that is followed otherwise begins anew.
+    write(folder.path(), &first.replace("'}\n", "', exclude: [ConfigMap]}\n"))?;
+    until_said(&server, "clusters changed: one").await?;
+    one.apply(
+        json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "newest", "namespace": "shop"}}),
+    );
+    server
+        .until("/environments/shop.web.one/resources", |list| names(list) == ["missed", "newest", "one"])
+        .await?;
+    server.until("/coverage?state=gap&cluster=one", |gaps| items(gaps).count() == 0).await?;
+    server.stop().await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_configuration_is_taken_whole_or_not_at_all_and_says_what_needs_a_restart() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let one = cluster("one").await?;
+    let text = |rest: &str| configuration(&[("one", &one)], rest);
+    let server = Server::start(folder.path(), &text("")).await?;
+    let resources = "/environments/shop.web.one/resources";
+    server.until(resources, |list| names(list) == ["one"]).await?;
+    assert_eq!(metric(&server, "strandline_config_restart_required").await?, "0");
+
+    // A mistake anywhere: all stays as it was, and it is said with its place.
+    write(folder.path(), &text("retention: {age: 7 elephants}\n"))?;
+    until_said(&server, "the previous configuration stays in effect").await?;
+    until_said(&server, "elephants").await?;
+    let rejected = "strandline_config_reloads_total{result=\"rejected\"}";
+    let begun = Instant::now();
+    while metric(&server, rejected).await? == "0" {
+        assert!(begun.elapsed() < Duration::from_secs(120), "never rejected: {}", server.output());
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+
+    // An editor that empties the file before it writes it ends no recording.
+    write(folder.path(), "")?;
+    write(folder.path(), &text("retention: {age: 7d}\nhosts: [strandline.example.com]\n"))?;
+    until_said(&server, "changes=\"retention\"").await?;
+    until_said(&server, "keys=\"hosts\"").await?;
+    assert_eq!(metric(&server, "strandline_config_restart_required").await?, "1");
+    assert!(!server.output().contains("clusters removed"), "{}", server.output());
+
+    // Whoever does not want to wait asks.
+    server.signal("HUP").await?;
+    until_said(&server, "SIGHUP: reading the configuration again").await?;
+    until_said(&server, "changes=\"none\"").await?;
+    server.until(resources, |list| names(list) == ["one"]).await?;
+    server.stop().await
+}
