@@ -87,7 +87,7 @@ mod tests {
         let head = writer.head();
         let thread = std::thread::spawn(move || writer.run());
         let stop = CancellationToken::new();
-        let task = tokio::spawn(follow(clock, Vec::new(), Some(appender), stop.clone()));
+        let task = tokio::spawn(follow(clock, Vec::new, Some(appender), stop.clone()));
         for (wrong_by, events) in [(3_600_000_000, 1), (0, 2)] {
             machine.set(wrong_by);
             while head.get() < Offset::new(events) {

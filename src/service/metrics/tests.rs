@@ -19,6 +19,7 @@ use strandline_model::{
 use strandline_query::{HealthNumbers, NamedHealth, TierAndRegion};
 use strandline_sqlite::Watermark;
 use strandline_view::ruleset::RuleSet;
+use strandline_watch::ClusterStats;
 use strandline_watch::WatchStatus;
 
 /// A clock that does not move.
