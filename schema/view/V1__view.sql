@@ -158,7 +158,8 @@ CREATE TABLE far (
     namespace TEXT NOT NULL,
     name      TEXT NOT NULL               -- with a uid as claimed; if both are empty, all of the kind
 ) STRICT;
-CREATE UNIQUE INDEX far_by_address ON far (kind_id, namespace, name, uid);
+-- Each is in one of these two, by which the projector finds it again, and links their far ends.
+CREATE UNIQUE INDEX far_by_address ON far (kind_id, namespace, name) WHERE uid = '';
 CREATE INDEX far_by_uid ON far (uid) WHERE uid <> '';
 
 -- Links as one end declares them. These rows, those of selected and those of membership stand in stretches of their

@@ -147,7 +147,12 @@ impl Ids {
             return Ok(*id);
         }
         let columns = params![far.kind, far.uid, far.namespace, far.name];
-        let select = "SELECT id FROM far WHERE kind_id = ?1 AND uid = ?2 AND namespace = ?3 AND name = ?4";
+        // Which index serves has to be seen from the words.
+        let select = if far.uid.is_empty() {
+            "SELECT id FROM far WHERE kind_id = ?1 AND uid = '' AND uid = ?2 AND namespace = ?3 AND name = ?4"
+        } else {
+            "SELECT id FROM far WHERE kind_id = ?1 AND uid <> '' AND uid = ?2 AND namespace = ?3 AND name = ?4"
+        };
         let insert = "INSERT INTO far (kind_id, uid, namespace, name) VALUES (?1, ?2, ?3, ?4)";
         let found = connection.prepare_cached(select)?.query_row(columns, |row| row.get(0)).optional()?;
         let id = match found {
