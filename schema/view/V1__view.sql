@@ -1,5 +1,5 @@
 -- The view: what the log amounts to, now and at every offset. A row with from_offset and to_offset holds for
--- from_offset <= offset < to_offset; an open row ends at 9223372036854775807. Nothing here is migrated: a
+-- from_offset <= offset < to_offset; an open row ends at 140737488355327. Nothing here is migrated: a
 -- changed schema is built anew from the log. Times are microseconds since 1970.
 
 CREATE TABLE checkpoint (
@@ -122,7 +122,7 @@ CREATE TABLE version (
 CREATE INDEX version_moves ON version (resource_id, from_offset) WHERE moved = 1;
 -- What holds now and is to be judged anew. Nearly nothing is, so that it is small however large the table.
 CREATE INDEX version_due ON version (later_at, resource_id)
-    WHERE later_at IS NOT NULL AND later_offset IS NULL AND to_offset = 9223372036854775807;
+    WHERE later_at IS NOT NULL AND later_offset IS NULL AND to_offset = 140737488355327;
 
 -- Images that anything ever ran or would have run, as Docker understands their names.
 CREATE TABLE image (
@@ -353,7 +353,7 @@ CREATE TABLE environment_audience (
     PRIMARY KEY (environment_id, from_offset)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX environment_audience_by_audience ON environment_audience (audience, to_offset);
-CREATE INDEX environment_audience_by_end ON environment_audience (to_offset) WHERE to_offset < 9223372036854775807;
+CREATE INDEX environment_audience_by_end ON environment_audience (to_offset) WHERE to_offset < 140737488355327;
 
 -- Every path of a project or group that the catalog named.
 CREATE TABLE viewer (
@@ -434,7 +434,7 @@ CREATE TABLE membership (
     kind_id        INTEGER NOT NULL,
     owner_id       INTEGER,               -- its first owner in the environment; NULL for a root
     health         INTEGER NOT NULL,      -- -1 for kinds that have none
-    why            TEXT NOT NULL,         -- matches: by the group's parameters; owned: by its owner
+    matches        INTEGER NOT NULL,      -- 1: by the group's parameters; 0: by its owner alone
     counted        INTEGER NOT NULL,      -- 1: its health is the environment's, as that of roots and of claims on volumes is
     PRIMARY KEY (environment_id, stretch, resource_id, from_offset)
 ) STRICT, WITHOUT ROWID;

@@ -74,7 +74,7 @@ macro_rules! there {
 macro_rules! left {
     ($tail:expr) => {
         ends!(concat!(
-            ", left AS MATERIALIZED (SELECT r.id, r.cluster_id, r.kind_id, r.namespace, r.name, m.owner_id, m.why,
+            ", left AS MATERIALIZED (SELECT r.id, r.cluster_id, r.kind_id, r.namespace, r.name, m.owner_id, m.matches,
                     max(m.from_offset)
                 FROM ends JOIN membership m ON m.from_offset <= ends.seen AND m.to_offset > ends.seen
                     AND m.stretch = (SELECT max(stretch) FROM membership WHERE environment_id = :id AND stretch <= ends.seen)
@@ -142,7 +142,7 @@ struct Top {
 
 fn tops(view: &Connection, sight: &ResolvedScope, number: i64, at: Offset) -> Result<Vec<Top>> {
     let sql = left!(
-        "SELECT c.name, l.namespace, k.kind || iif(k.\"group\" = '', '', '.' || k.\"group\"), l.name, l.why = 'matches'
+        "SELECT c.name, l.namespace, k.kind || iif(k.\"group\" = '', '', '.' || k.\"group\"), l.name, l.matches
         FROM left l JOIN cluster c ON c.id = l.cluster_id JOIN kind k ON k.id = l.kind_id
         WHERE l.owner_id IS NULL OR l.owner_id NOT IN (SELECT id FROM left) ORDER BY 1, 2, 3, 4"
     );

@@ -6,8 +6,9 @@ use rusqlite::{Row, ToSql};
 use strandline_model::{Health, HealthCounts, Stored};
 use strandline_sqlite::column::{Count, VIEW};
 
-/// The end of an interval that still holds.
-pub const OPEN: i64 = i64::MAX;
+/// The end of an interval that still holds: the largest number that SQLite writes in six bytes, and beyond any offset. It
+/// is in most rows, and in their indexes.
+pub const OPEN: i64 = (1 << 47) - 1;
 
 /// The health of a member, in columns of a primary key, which may not be NULL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

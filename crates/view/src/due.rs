@@ -18,12 +18,12 @@ use strandline_sqlite::column::VIEW;
 
 /// What is to be judged anew; the index `version_due` serves these words and no others.
 const DUE: &str = "SELECT resource_id, from_offset, later_health FROM version
-    WHERE later_at IS NOT NULL AND later_offset IS NULL AND to_offset = 9223372036854775807 AND later_at <= ?1
+    WHERE later_at IS NOT NULL AND later_offset IS NULL AND to_offset = 140737488355327 AND later_at <= ?1
     ORDER BY later_at, resource_id";
 
 /// When the next is.
 const NEXT: &str = "SELECT min(later_at) FROM version
-    WHERE later_at IS NOT NULL AND later_offset IS NULL AND to_offset = 9223372036854775807 AND later_at <= ?1";
+    WHERE later_at IS NOT NULL AND later_offset IS NULL AND to_offset = 140737488355327 AND later_at <= ?1";
 
 /// Judges anew what has lasted for too long by now, but for the resource that the change itself is about: what holds of
 /// that from here on is its next state.

@@ -26,11 +26,12 @@ pub(super) struct Ground<'a> {
 
 impl Ground<'_> {
     /// The number under which a label is filed here; two labels that share one differ in their words. Its upper
-    /// half is of the ground alone, so that what arrives together, as lists do, is written to the same pages.
+    /// half is of the ground alone, so that what arrives together, as lists do, is written to the same pages. SQLite writes
+    /// it in six bytes.
     pub(super) fn place(self, (name, value): (&str, &str)) -> i64 {
         let ground = half(&[&self.kind.to_le_bytes(), self.namespace.as_bytes()]);
         let label = half(&[&(name.len() as u64).to_le_bytes(), name.as_bytes(), value.as_bytes()]);
-        (u64::from(ground) << 32 | u64::from(label)).cast_signed()
+        i64::from(ground >> 9) << 24 | i64::from(label >> 8)
     }
 
     /// The places of labels, and of the one that everything carries.

@@ -168,7 +168,7 @@ fn courses(
 fn interrupted(view: &Connection, moment: &Moment, scope: &ResolvedScope, start: Offset) -> Result<Vec<i64>> {
     let sql =
         "SELECT DISTINCT e.environment_id FROM environment_audience e INDEXED BY environment_audience_by_end
-        WHERE e.to_offset > :start AND e.to_offset <= :at AND e.to_offset < 9223372036854775807
+        WHERE e.to_offset > :start AND e.to_offset <= :at AND e.to_offset < 140737488355327
             AND (:scope IS NOT NULL OR NOT EXISTS (SELECT 1 FROM environment_audience n
                 WHERE n.environment_id = e.environment_id AND n.from_offset = e.to_offset))";
     let mut statement = view.prepare_cached(sql)?;

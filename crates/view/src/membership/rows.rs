@@ -1,7 +1,6 @@
 //! The rows of membership, and the counts that follow them.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::str::FromStr;
 
 use rusqlite::{Row, ToSql, params};
 
@@ -9,7 +8,7 @@ use super::super::columns::{MemberHealth, OPEN};
 use super::super::context::Apply;
 use super::super::segment::{Carried, SegmentTable};
 use super::super::{environment_health, labels};
-use strandline_model::{Health, Labels, ResourceId, word_column};
+use strandline_model::{Health, Labels, ResourceId};
 use strandline_sqlite::column::{Json, VIEW};
 
 /// What belongs to environments, by environment.
@@ -19,14 +18,14 @@ const MEMBERSHIP: SegmentTable = SegmentTable {
         WHERE environment_id = ?1 AND stretch = (SELECT max(stretch) FROM membership WHERE environment_id = ?1)
         GROUP BY stretch",
     open: "INSERT INTO membership
-            (environment_id, stretch, from_offset, to_offset, resource_id, kind_id, owner_id, health, why, counted)
+            (environment_id, stretch, from_offset, to_offset, resource_id, kind_id, owner_id, health, matches, counted)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
     close: "UPDATE membership SET to_offset = ?3
         WHERE environment_id = ?1 AND stretch = ?2 AND from_offset < ?3 AND to_offset = ?4
             AND resource_id = ?5",
     carry: "INSERT INTO membership
-            (environment_id, stretch, from_offset, to_offset, resource_id, kind_id, owner_id, health, why, counted)
-        SELECT environment_id, ?3, ?3, to_offset, resource_id, kind_id, owner_id, health, why, counted FROM membership
+            (environment_id, stretch, from_offset, to_offset, resource_id, kind_id, owner_id, health, matches, counted)
+        SELECT environment_id, ?3, ?3, to_offset, resource_id, kind_id, owner_id, health, matches, counted FROM membership
         WHERE environment_id = ?1 AND stretch = ?2 AND to_offset = ?4",
     carried: Carried::Anew {
         end: "UPDATE membership SET to_offset = ?3 WHERE environment_id = ?1 AND stretch = ?2 AND to_offset = ?4",
@@ -60,36 +59,16 @@ pub(super) enum Why {
     Owned,
 }
 
-impl Why {
-    const fn as_str(self) -> &'static str {
-        match self {
-            Why::Matches => "matches",
-            Why::Owned => "owned",
-        }
-    }
-}
-
-impl FromStr for Why {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let known = [Why::Matches, Why::Owned].into_iter().find(|why| why.as_str() == text);
-        known.ok_or_else(|| format!("`{text}` is no reason to belong"))
-    }
-}
-
-word_column!(Why, "reason to belong");
-
 /// What a resource belongs to.
 pub(super) fn current(at: &Apply<'_>, id: ResourceId) -> rusqlite::Result<Belonging> {
-    let sql = "SELECT environment_id, why, owner_id, counted, health FROM membership
+    let sql = "SELECT environment_id, matches, owner_id, counted, health FROM membership
         WHERE resource_id = ?1 AND to_offset = ?2";
     let mut statement = at.connection.prepare_cached(sql)?;
     let mut rows = statement.query(params![id, OPEN])?;
     let mut current = Belonging::new();
     while let Some(row) = rows.next()? {
         let belongs = Belongs {
-            why: VIEW.get(row, "membership.why")?,
+            why: if row.get("matches")? { Why::Matches } else { Why::Owned },
             owner: row.get("owner_id")?,
             counted: row.get("counted")?,
             health: VIEW.get::<MemberHealth>(row, "membership.health")?.0,
@@ -177,7 +156,7 @@ fn open(
     belongs: &Belongs,
 ) -> rusqlite::Result<()> {
     let Belongs { why, owner, counted, health } = belongs;
-    let row: [&dyn ToSql; 6] = [&id, &kind, owner, &MemberHealth(*health), why, counted];
+    let row: [&dyn ToSql; 6] = [&id, &kind, owner, &MemberHealth(*health), &(*why == Why::Matches), counted];
     at.segments.open(at.now(), &MEMBERSHIP, environment, &row)
 }
 

@@ -217,7 +217,7 @@ fn the_view_of_a_small_history_is_the_one_that_is_kept() {
         ("SELECT count(DISTINCT what) FROM happening", 9),
         ("SELECT count(DISTINCT state) FROM coverage", 3),
         ("SELECT count(DISTINCT health) FROM version WHERE health IS NOT NULL", 6),
-        ("SELECT count(DISTINCT why) FROM membership", 2),
+        ("SELECT count(DISTINCT matches) FROM membership", 2),
     ] {
         let found: i64 = view.query_row(sql, [], |row| row.get(0)).unwrap();
         assert_eq!(found, expected, "{sql}\n{text}");
@@ -305,7 +305,7 @@ fn a_number_or_word_that_nobody_knows_is_told_and_never_read_as_a_milder_one() {
 #[test]
 fn a_projector_that_meets_what_nobody_knows_has_the_view_built_anew() {
     for (sql, named) in [
-        ("UPDATE membership SET why = 'moon'", "`membership.why` contains `moon`"),
+        ("UPDATE membership SET health = 9", "`membership.health` contains `9`"),
         ("UPDATE version SET health = 9", "`version.health` contains `9`"),
         (
             "INSERT OR REPLACE INTO member_count SELECT environment_id, kind_id, 9, total, counted FROM member_count",
