@@ -3,6 +3,8 @@
 
 mod address;
 mod assets;
+mod changes;
+mod chip;
 mod contract;
 mod coverage;
 mod deployments;
@@ -40,9 +42,9 @@ use crate::app::AppState;
 use crate::http::auth::CALLBACK;
 use crate::http::context::Context;
 use crate::http::params::{
-    AGENT, AT, CHILDREN, CLUSTER, CLUSTERS, COLLAPSE, CONTINUE, ENVIRONMENT, FROM, GROUP, GROUP_BY, HEALTH,
-    IGNORE, IMAGE, INCLUDE, LABELS, MAP, NAME, ORDER, PROJECT, Query, REGION, STATE, TIER, TO, TZ, UNDER,
-    VIEW, WINDOW, WITH,
+    AGENT, AT, BY, CHILDREN, CLUSTER, CLUSTERS, COLLAPSE, CONTINUE, CONTROLLERS, ENVIRONMENT, FROM, GROUP,
+    GROUP_BY, HEALTH, IGNORE, IMAGE, INCLUDE, LABELS, MAP, NAME, ORDER, PROJECT, Query, REGION, SINCE, STATE,
+    TIER, TO, TYPE, TZ, UNDER, UNTIL, VIEW, WINDOW, WITH,
 };
 use crate::http::problem::Problem;
 use crate::http::respond::{self, Response};
@@ -65,6 +67,28 @@ pub const ROUTES: &[Route<AppState>] = &[
             VIEW, ORDER, CONTINUE, WALL,
         ],
         |state, request| Box::pin(answer(state, request, overview::page)),
+    ),
+    Route::at("/changes").get(
+        &[
+            TIER,
+            REGION,
+            PROJECT,
+            GROUP,
+            CLUSTERS,
+            AGENT,
+            STATE,
+            NAME,
+            LABELS,
+            SINCE,
+            UNTIL,
+            TYPE,
+            BY,
+            CONTROLLERS,
+            AT,
+            TZ,
+            CONTINUE,
+        ],
+        |state, request| Box::pin(answer(state, request, changes::page)),
     ),
     Route::at("/coverage").get(&[AT, TZ], |state, request| Box::pin(answer(state, request, coverage::page))),
     Route::at("/images")

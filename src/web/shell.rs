@@ -90,7 +90,8 @@ pub(super) struct MainLink {
 }
 
 /// The pages that the header of every page links to.
-const LINKS: [(&str, &str); 3] = [("Overview", "/"), ("Images", "/images"), ("Coverage", "/coverage")];
+const LINKS: [(&str, &str); 4] =
+    [("Overview", "/"), ("Changes", "/changes"), ("Images", "/images"), ("Coverage", "/coverage")];
 
 /// What is around every page.
 #[derive(Clone, Debug, PartialEq, Eq)]

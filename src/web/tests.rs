@@ -11,7 +11,7 @@ use askama::Template;
 use http::{HeaderMap, Method};
 
 use super::environment::{EnvironmentData, Shown};
-use super::{ROUTES, failure, images};
+use super::{ROUTES, changes, failure, images};
 use crate::app::{AppState, Notice};
 use crate::format::fixtures::entry;
 use crate::format::tests::{
@@ -282,6 +282,45 @@ async fn what_the_service_announces_stands_above_all_else_on_the_start_page() {
 /// A page as text; a template that cannot be rendered shows as nothing.
 pub(super) fn text(page: &impl Template) -> String {
     page.render().unwrap_or_default()
+}
+
+#[test]
+fn changes_lead_to_what_was_changed_as_it_was_then_and_stay_text() {
+    use strandline_model::{EnvironmentId, Tier};
+    let mut entry: strandline_protocol::FeedEntry = serde_json::from_value(serde_json::json!({
+        "type": "deleted", "summary": HOSTILE, "by": HOSTILE, "environments": [], "clusters": [HOSTILE],
+        "id": "9.3.1.x", "offset": 9, "observed_at": NOON, "lane": "changes", "what": "deleted",
+        "resource": {"id": "u/1", "cluster": "eu&west", "group": "", "kind": "Pod", "namespace": "shop",
+            "name": HOSTILE, "health": null, "reason": "", "message": "", "changed_by": null, "parts": []},
+        "follow_ups": 1200,
+    }))
+    .unwrap_or_else(|error| panic!("{error}"));
+    entry.environments = (0..8)
+        .map(|n| strandline_protocol::FeedEnvironment {
+            id: EnvironmentId::new(format!("shop.web.{n}{HOSTILE}")),
+            project: "shop/web".into(),
+            name: HOSTILE.into(),
+            tier: Tier::Production,
+            region: HOSTILE.into(),
+        })
+        .collect();
+    let query = "group=shop&by=alice&controllers=true&type=spec,deleted";
+    let page = changes::rendered(&request("/changes", query), vec![entry]);
+    sound(&page);
+    for part in [
+        "/resources/u%2F1?at=8&#38;cluster=eu%26west",
+        "1,200 changes by controllers followed",
+        "and 2 more",
+        "href=\"/changes?by=alice&#38;controllers=true&#38;type=spec%2Cdeleted\"",
+        "<option value=\"spec,deleted\" selected>",
+        "/api/v1/changes?group=shop&#38;by=alice&#38;controllers=true&#38;type=spec%2Cdeleted&#38;format=atom",
+        "continue=token",
+    ] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+    let nothing = changes::rendered(&request("/changes", ""), vec![]);
+    sound(&nothing);
+    assert!(nothing.contains("No changes match"), "{nothing}");
 }
 
 #[test]

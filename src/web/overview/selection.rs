@@ -8,6 +8,7 @@ use crate::http::params::{
 };
 use crate::http::problem::Problem;
 use crate::http::request::Request;
+use crate::web::chip::{Chip, Choice};
 use crate::web::field::Field;
 use crate::web::render::sentence;
 
@@ -143,23 +144,6 @@ impl Selection {
 /// The words of a list, as an address has them.
 fn joined<T: ToString>(list: &[T]) -> String {
     list.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
-}
-
-/// An option of a choice.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Choice {
-    pub(super) value: String,
-    pub(super) label: String,
-    pub(super) chosen: bool,
-}
-
-/// A filter that holds, with the address of the page without it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Chip {
-    pub(super) label: &'static str,
-    pub(super) value: String,
-    /// None where it comes from a view.
-    pub(super) href: Option<String>,
 }
 
 /// The filters that hold, those of a view among them.
