@@ -11,7 +11,7 @@ for (const javaScriptEnabled of [true, false]) {
       const rows = page.locator("table.changes tbody tr");
       await expect(rows.first()).toBeVisible();
       await page.locator("details.filters summary").click();
-      await page.getByLabel("By").fill("nobody-at-all");
+      await page.getByRole("textbox", { name: "By", exact: true }).fill("nobody-at-all");
       await page.getByRole("button", { name: "Show" }).last().click();
       await expect(page).toHaveURL(/by=nobody-at-all/);
       await expect(page.getByText("No changes match")).toBeVisible();
