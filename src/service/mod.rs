@@ -42,7 +42,7 @@ pub use demo::{DemoOptions, demo};
 pub use error::ServiceError;
 pub use mend::{accept_loss, check_filesystem, mend_clock, salvage};
 pub use offline::rebuild;
-pub use options::{ConfigFile, MetricsConfig, Options, Watched, WatchedSettings};
+pub use options::{ConfigFile, MetricsConfig, Options, ReadOptions, Watched, WatchedSettings};
 pub use retention::RetentionConfig;
 pub use running::Service;
 pub use serve::serve;

@@ -18,6 +18,9 @@ use strandline_redact::Choices;
 use strandline_view::ruleset::RuleSet;
 use strandline_watch::{ConnectSettings, Selection, Watcher};
 
+/// Reads all of a configuration at this path, or says what is wrong with it.
+pub type ReadOptions = dyn Fn(&str, &Path) -> Result<Options, String> + Send + Sync;
+
 /// A file that says how the service is to run, which is read again whenever it changes.
 #[derive(Clone)]
 pub struct ConfigFile {
@@ -26,7 +29,7 @@ pub struct ConfigFile {
     /// Reads of its text who may ask and checks no more of it than that, or says what is wrong with it.
     pub access: fn(&str, &Path) -> Result<AccessConfig, String>,
     /// Reads all of its text, or says what is wrong with it.
-    pub options: Arc<dyn Fn(&str, &Path) -> Result<Options, String> + Send + Sync>,
+    pub options: Arc<ReadOptions>,
 }
 
 impl fmt::Debug for ConfigFile {
