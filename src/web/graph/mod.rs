@@ -21,7 +21,7 @@ pub(super) use relations::relations;
 pub(super) use report::report;
 #[cfg(test)]
 pub(super) use report::report_text;
-use strandline_model::Uid;
+use strandline_model::{Health, Uid};
 use strandline_protocol::{Collapse, Graph, GraphNode};
 use strandline_query::{GraphFilter, ResourceOrder};
 use strandline_syntax::percent_encode;
@@ -61,6 +61,31 @@ pub(super) struct Cell {
     pub(super) missing: bool,
     pub(super) href: Option<String>,
     pub(super) title: String,
+}
+
+impl Cell {
+    /// A box at the origin that stands for one thing that is there, without a link; what is too long for it is in the title.
+    fn of(health: Option<Health>, kind: &str, name: &str, note: &str) -> Self {
+        let shown = |text: &str, letters: usize| cut(&visible(text), letters);
+        let badge = Badge::new(health);
+        let word = if needs_attention(health) { badge.word } else { "" };
+        let letters = if word.is_empty() { KIND_LETTERS.0 } else { KIND_LETTERS.1 };
+        let comma = if note.is_empty() { "" } else { ", " };
+        Cell {
+            x: 0,
+            y: 0,
+            height: if note.is_empty() { HEIGHTS.0 } else { HEIGHTS.1 } as i64,
+            badge,
+            word,
+            kind: shown(kind, letters),
+            name: shown(name, LETTERS),
+            note: shown(note, LETTERS + 4),
+            many: false,
+            missing: false,
+            href: None,
+            title: visible(&format!("{kind} {name}: {}{comma}{note}", badge.word)).into_owned(),
+        }
+    }
 }
 
 /// A line between boxes.
@@ -195,9 +220,6 @@ struct Cells<'g> {
 
 impl Cells<'_> {
     fn cell(&self, one: &GraphBox) -> Cell {
-        let badge = Badge::new(one.health);
-        let word = if needs_attention(one.health) { badge.word } else { "" };
-        let shown = |text: &str, letters: usize| cut(&visible(text), letters);
         let (kind, name, note, many) = match &one.subject {
             Subject::Node(place) => {
                 let node = &self.graph.nodes[*place];
@@ -227,20 +249,13 @@ impl Cells<'_> {
                 (end.kind.kind.clone(), end.name.clone(), "does not exist".to_owned(), false)
             }
         };
-        let letters = if word.is_empty() { KIND_LETTERS.0 } else { KIND_LETTERS.1 };
+        let cell = Cell::of(one.health, &kind, &name, &note);
         Cell {
-            x: 0,
-            y: 0,
-            height: if note.is_empty() { HEIGHTS.0 } else { HEIGHTS.1 } as i64,
-            badge,
-            word,
-            kind: shown(&kind, letters),
-            name: shown(&name, LETTERS),
-            note: shown(&note, LETTERS + 4),
             many,
             missing: matches!(one.subject, Subject::Missing(_)),
             href: self.href(&one.subject),
-            title: self.title(one, badge),
+            title: self.title(one, cell.badge),
+            ..cell
         }
     }
 

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use super::boxes::{is_drawn_backwards, needs_attention};
+use super::boxes::is_drawn_backwards;
 use super::layout::{Boxes, place};
-use super::{Cell, Drawing, EDGE, HEIGHTS, KIND_LETTERS, LETTERS, Line, curve};
-use crate::format::{cut, link_verb, number_of, visible};
-use crate::web::shell::{Badge, Shell};
+use super::{Cell, Drawing, EDGE, Line, curve};
+use crate::format::{link_verb, number_of, visible};
+use crate::web::shell::Shell;
 use crate::web::tree::resource_href;
 use strandline_model::{Health, attention};
 use strandline_protocol::{FarEnd, ResourceEdge};
@@ -35,7 +35,7 @@ pub(in crate::web) fn relations(
     far.sort_by_key(|far| (far.edges[0].exists != Some(false), attention(far.edges[0].health)));
     let left_out = far.len().saturating_sub(BOXES_MAX);
     far.truncate(BOXES_MAX);
-    let mut cells = vec![cell(health, kind, name, String::new())];
+    let mut cells = vec![Cell::of(health, kind, name, "")];
     cells.extend(far.iter().map(|far| far_cell(shell, far, cluster)));
     let links: Vec<(usize, usize)> =
         far.iter().enumerate().map(|(at, far)| if far.is_left { (at + 1, 0) } else { (0, at + 1) }).collect();
@@ -95,38 +95,12 @@ fn far_cell(shell: &Shell, far: &Far<'_>, cluster: &str) -> Cell {
     let missing = edge.exists == Some(false);
     if far.edges.len() > 1 {
         let (kind, name) = (format!("× {}", far.edges.len()), number_of(far.edges.len() as u64, &edge.kind));
-        return Cell { many: true, missing, ..cell(edge.health, &kind, &name, verb) };
+        return Cell { many: true, missing, ..Cell::of(edge.health, &kind, &name, &verb) };
     }
     let name = if edge.name.is_empty() { "all" } else { &edge.name };
     let note = if missing { format!("{verb}, does not exist") } else { verb };
     let href = edge.id.as_ref().map(|uid| resource_href(shell, uid, cluster));
-    Cell { href, missing, ..cell(edge.health, &edge.kind.kind, name, note) }
-}
-
-fn cell(health: Option<Health>, kind: &str, name: &str, note: String) -> Cell {
-    let shown = |text: &str, letters: usize| cut(&visible(text), letters);
-    let badge = Badge::new(health);
-    let word = if needs_attention(health) { badge.word } else { "" };
-    let letters = if word.is_empty() { KIND_LETTERS.0 } else { KIND_LETTERS.1 };
-    Cell {
-        x: 0,
-        y: 0,
-        height: if note.is_empty() { HEIGHTS.0 } else { HEIGHTS.1 } as i64,
-        badge,
-        word,
-        kind: shown(kind, letters),
-        name: shown(name, LETTERS),
-        title: visible(&format!(
-            "{kind} {name}: {}{}{note}",
-            badge.word,
-            if note.is_empty() { "" } else { ", " }
-        ))
-        .into_owned(),
-        note: shown(&note, LETTERS + 4),
-        many: false,
-        missing: false,
-        href: None,
-    }
+    Cell { href, missing, ..Cell::of(edge.health, &edge.kind.kind, name, &note) }
 }
 
 #[cfg(test)]
