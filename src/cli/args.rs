@@ -27,7 +27,7 @@ pub use config::{ConfigCommand, ConfigFileArgs};
 pub use diff::{DiffArgs, DiffFormat};
 pub(super) use doctor::RoleWidth;
 pub use doctor::{DoctorArgs, ReportFormat};
-pub use filter::{EnvironmentsArgs, FilterArgs, OverviewArgs};
+pub use filter::{DeclaredArgs, EnvironmentsArgs, FilterArgs, OverviewArgs};
 pub use objects::{EdgesArgs, HealthArgs, LineFormat, ObjectsArgs};
 pub use output::{ColorChoice, ListArgs, OutputArgs, OutputFormat, ServerArgs};
 pub use probe::ProbeArgs;

@@ -3,6 +3,7 @@
 use super::answers::{parameters, print_list};
 use super::args::ChangesArgs;
 use super::error::CliError;
+use super::overview::declared;
 use super::query::Add;
 use super::table::Cell;
 use super::views::Listed;
@@ -13,16 +14,7 @@ use strandline_protocol::FeedEntry;
 /// Lists changes.
 pub(super) async fn list(args: &ChangesArgs) -> Result<(), CliError> {
     let controllers = args.controllers.then_some("true");
-    let query = parameters(&args.list.server)
-        .add("tier", &args.tier)
-        .add("region", &args.region)
-        .add("project", &args.project)
-        .add("group", &args.group)
-        .add("cluster", &args.cluster)
-        .add("agent", &args.agent)
-        .add("state", &args.state)
-        .add("name", &args.name)
-        .add("labels", args.labels.as_slice())
+    let query = declared(parameters(&args.list.server), &args.declared)
         .add("since", args.since.as_slice())
         .add("until", args.until.as_slice())
         .add("type", &args.r#type)

@@ -18,7 +18,7 @@ use super::error::CliError;
 use super::output::write;
 use strandline_model::{EnvironmentState, Health, Tier};
 
-/// By this variable the script tells the program that a shell asks, and which.
+/// The script sets this variable to the shell that asks.
 const VARIABLE: &str = "STRANDLINE_COMPLETE";
 
 /// The name by which people call the program.

@@ -57,13 +57,13 @@ mod why;
 
 pub use args::{
     AccessCheckArgs, AccessCommand, AddressArgs, BackupArgs, ChangesArgs, Cli, ColorChoice, Command,
-    CompletionArgs, ConfigCommand, ConfigFileArgs, CoverageArgs, DemoArgs, DiffArgs, DiffFormat, DoctorArgs,
-    EdgesArgs, EnvironmentsArgs, EventsArgs, ExportArgs, FilterArgs, FindArgs, ForgetArgs, GetCommand,
-    HealthArgs, HistoryArgs, ImagesArgs, ImportArgs, ImportForm, KindsArgs, LeftBehindArgs, LineFormat,
-    ListArgs, ManArgs, ObjectsArgs, OnsetArgs, OpenArgs, OutputArgs, OutputFormat, OverviewArgs, PlaceArgs,
-    ProbeArgs, ReadCommand, RebuildArgs, RedactArgs, RelistArgs, ReportFormat, RestoreArgs, ServeArgs,
-    ServerArgs, Subject, TimelineArgs, TokenArgs, TokenText, TreeArgs, VersionArgs, WaitArgs, WaitCondition,
-    WhyArgs,
+    CompletionArgs, ConfigCommand, ConfigFileArgs, CoverageArgs, DeclaredArgs, DemoArgs, DiffArgs,
+    DiffFormat, DoctorArgs, EdgesArgs, EnvironmentsArgs, EventsArgs, ExportArgs, FilterArgs, FindArgs,
+    ForgetArgs, GetCommand, HealthArgs, HistoryArgs, ImagesArgs, ImportArgs, ImportForm, KindsArgs,
+    LeftBehindArgs, LineFormat, ListArgs, ManArgs, ObjectsArgs, OnsetArgs, OpenArgs, OutputArgs,
+    OutputFormat, OverviewArgs, PlaceArgs, ProbeArgs, ReadCommand, RebuildArgs, RedactArgs, RelistArgs,
+    ReportFormat, RestoreArgs, ServeArgs, ServerArgs, Subject, TimelineArgs, TokenArgs, TokenText, TreeArgs,
+    VersionArgs, WaitArgs, WaitCondition, WhyArgs,
 };
 pub use completion::answer_shell;
 pub use error::{CliError, Exit, Outcome};

@@ -1,7 +1,7 @@
 //! Environments counted in groups.
 
 use super::answers::{documented, parameters, reference, tabular, typed};
-use super::args::{FilterArgs, OutputFormat, OverviewArgs};
+use super::args::{DeclaredArgs, FilterArgs, OutputFormat, OverviewArgs};
 use super::client::Client;
 use super::error::CliError;
 use super::line;
@@ -99,6 +99,11 @@ fn environment(one: &EnvironmentSummary, now: Timestamp) -> Vec<Cell> {
 
 /// What a filter adds to a query.
 pub(super) fn filtered(query: Parameters, filter: &FilterArgs) -> Parameters {
+    declared(query, &filter.declared).add("health", &filter.health)
+}
+
+/// The same of a filter by what is declared.
+pub(super) fn declared(query: Parameters, filter: &DeclaredArgs) -> Parameters {
     query
         .add("tier", &filter.tier)
         .add("region", &filter.region)
@@ -108,7 +113,6 @@ pub(super) fn filtered(query: Parameters, filter: &FilterArgs) -> Parameters {
         .add("agent", &filter.agent)
         .add("state", &filter.state)
         .add("name", &filter.name)
-        .add("health", &filter.health)
         .add("labels", filter.labels.as_slice())
 }
 

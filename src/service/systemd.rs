@@ -1,4 +1,4 @@
-//! What systemd is told, where it started the process: that the service is ready, that it still runs, and that it stops.
+//! Reports to systemd, where it started the process: that the service is ready, that it still runs, and that it stops.
 
 use std::time::Duration;
 

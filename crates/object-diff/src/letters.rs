@@ -25,8 +25,7 @@ pub fn letters(before: &str, after: &str) -> (Vec<Span>, Vec<Span>) {
         true => align(&one, &other),
         false => ends(&one, &other),
     };
-    let same: usize =
-        pairs.iter().map(|(place, _)| one[*place]).filter(is_word).map(str::len).sum();
+    let same: usize = pairs.iter().map(|(place, _)| one[*place]).filter(is_word).map(str::len).sum();
     if same == 0 || same * 5 < before.len().min(after.len()) {
         return (vec![whole(before)], vec![whole(after)]);
     }

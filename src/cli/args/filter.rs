@@ -9,9 +9,9 @@ use strandline_protocol::Overview;
 use strandline_query::OverviewOrder;
 use strandline_syntax::{Glob, LabelSelector};
 
-/// Filters of environments: options are combined with AND, values of one option with OR.
+/// Filters of environments by what is declared of them: options are combined with AND, values of one option with OR.
 #[derive(Clone, Debug, Args)]
-pub struct FilterArgs {
+pub struct DeclaredArgs {
     /// Only these tiers: production, staging, testing, development, other
     #[arg(long, value_delimiter = ',')]
     pub tier: Vec<Tier>,
@@ -36,12 +36,20 @@ pub struct FilterArgs {
     /// Only these names, such as 'production/*' or 'review/**'
     #[arg(long, value_delimiter = ',', value_name = "PATTERN")]
     pub name: Vec<Glob>,
-    /// Only these health states: Healthy, Suspended, Progressing, Missing, Degraded, Unknown
-    #[arg(long, value_delimiter = ',')]
-    pub health: Vec<Health>,
     /// Label selector, such as 'team=payments,criticality in (high,critical)'
     #[arg(short, long, value_name = "SELECTOR", value_parser = selector)]
     pub labels: Option<String>,
+}
+
+/// Filters of environments.
+#[derive(Clone, Debug, Args)]
+pub struct FilterArgs {
+    /// By what is declared.
+    #[command(flatten)]
+    pub declared: DeclaredArgs,
+    /// Only these health states: Healthy, Suspended, Progressing, Missing, Degraded, Unknown
+    #[arg(long, value_delimiter = ',')]
+    pub health: Vec<Health>,
 }
 
 /// Arguments of `get environments`.
