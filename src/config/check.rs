@@ -19,7 +19,9 @@ pub(super) fn check(file: File, origin: &Path) -> Result<Config, Vec<Mistake>> {
     let mut check = Check::new(&file, origin);
     let listen = check.listen(file.listen.as_ref());
     let (tls, origins) = (check.tls(file.tls.as_ref()), check.origins(&file));
-    let clusters = check.clusters(&file);
+    let mut clusters = check.clusters(&file);
+    let (cluster_folders, of_folders) = check.cluster_folders(&file, &clusters);
+    clusters.extend(of_folders);
     let (agents, agent_folders) = check.agents(&file, &clusters);
     let projects = check.projects(&file, &clusters);
     let environments = check.environments(&file, &clusters);
@@ -40,6 +42,7 @@ pub(super) fn check(file: File, origin: &Path) -> Result<Config, Vec<Mistake>> {
         origins,
         data,
         clusters,
+        cluster_folders,
         projects,
         agents,
         agent_folders,
@@ -69,6 +72,8 @@ pub(super) struct Check {
     base: PathBuf,
     /// Whether there are agents, through which deployments can say where an environment is.
     pub(super) has_agents: bool,
+    /// Whether there are folders of clusters, whose files may come later.
+    pub(super) has_cluster_folders: bool,
     pub(super) mistakes: Vec<Mistake>,
 }
 
@@ -77,6 +82,7 @@ impl Check {
         Check {
             base: origin.parent().unwrap_or(Path::new(".")).to_owned(),
             has_agents: !file.agents.is_empty(),
+            has_cluster_folders: !file.cluster_folders.is_empty(),
             mistakes: Vec::new(),
         }
     }

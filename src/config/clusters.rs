@@ -34,7 +34,7 @@ impl Check {
         clusters
     }
 
-    fn cluster(&mut self, cluster: &Cluster, kubeconfig: Option<&str>) -> ClusterConfig {
+    pub(super) fn cluster(&mut self, cluster: &Cluster, kubeconfig: Option<&str>) -> ClusterConfig {
         ClusterConfig {
             name: cluster.name.value.clone(),
             region: cluster.region.clone(),
@@ -46,6 +46,7 @@ impl Check {
                 labels: self.labels(cluster.labels.as_ref()),
             },
             namespace_environments: self.namespace_environments(cluster),
+            kubeconfig_digest: None,
         }
     }
 

@@ -6,6 +6,7 @@
 
 mod catalog;
 mod check;
+mod cluster_folders;
 mod clusters;
 mod consistency;
 mod diff;

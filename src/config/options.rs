@@ -43,6 +43,7 @@ impl Config {
             tls: self.tls,
             origins: self.origins,
             clusters,
+            cluster_folders: self.cluster_folders,
             rules: self.rules,
             access: AccessConfig {
                 allow_anonymous_read: self.access.allow_anonymous_read || overrides.allow_anonymous_read,
@@ -80,6 +81,7 @@ fn watched(cluster: &ClusterConfig, consistency: Option<Duration>) -> Watched {
             ways: cluster.watchers.iter().map(configured).collect(),
             selection: cluster.selection.clone(),
             consistency,
+            kubeconfig_digest: cluster.kubeconfig_digest,
         },
     }
 }

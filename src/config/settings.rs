@@ -9,7 +9,7 @@ use crate::catalog::{AgentFolderConfig, NamespaceEnvironments, QuotaConfig};
 use crate::http::Origins;
 use crate::http::auth::AccessConfig;
 use crate::http::tls::TlsConfig;
-use crate::service::{MetricsConfig, RetentionConfig};
+use crate::service::{ClusterFolders, MetricsConfig, RetentionConfig};
 use strandline_model::{AgentSpec, CatalogFact, ClusterSpec, EnvironmentSpec, ProjectSpec, SavedView};
 use strandline_object_diff::PathRule;
 use strandline_redact::Choices;
@@ -29,8 +29,10 @@ pub struct Config {
     pub origins: Origins,
     /// Where the log and the view are kept.
     pub data: PathBuf,
-    /// Clusters to watch.
+    /// Clusters to watch, those of the folders last.
     pub clusters: Vec<ClusterConfig>,
+    /// Folders whose files are among these clusters.
+    pub cluster_folders: ClusterFolders,
     /// Projects.
     pub projects: Vec<ProjectSpec>,
     /// Agents that the file names itself.
@@ -74,6 +76,8 @@ pub struct ClusterConfig {
     pub selection: Selection,
     /// Which of its namespaces are environments; none where they are not.
     pub namespace_environments: Option<NamespaceEnvironments>,
+    /// A digest of its kubeconfig where that is one of a folder.
+    pub kubeconfig_digest: Option<[u8; 32]>,
 }
 
 impl ClusterConfig {

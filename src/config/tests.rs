@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 mod catalog;
+mod cluster_folders;
 mod diff;
 mod links;
 mod namespaces;

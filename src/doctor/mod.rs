@@ -7,6 +7,7 @@
 
 mod access;
 mod agents;
+mod cluster_folders;
 mod clusters;
 mod damage;
 mod directory;
@@ -51,6 +52,7 @@ pub fn of_mistakes(error: &ConfigError) -> Report {
 pub async fn check(config: &Config, data: &Path, clusters: &[&ClusterConfig], clock: &dyn Clock) -> Report {
     let mut report = Report::default();
     report.checks.push(configuration(config));
+    report.checks.extend(cluster_folders::check(config));
     report.checks.extend(access::check(config, clock.now()));
     report.checks.extend(directory::check(data));
     report.checks.extend(files::check(data));

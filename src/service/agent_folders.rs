@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use tokio::sync::oneshot;
 use tokio::time::{Instant, interval_at};
 use tokio_util::sync::CancellationToken;
 
+use super::detached;
 use crate::catalog::{AgentFolderConfig, FolderReader, FoundAgent, UnreadableFolder, withdraw_folders};
 use strandline_log::Appender;
 
@@ -53,21 +53,14 @@ async fn follow_one(mut reader: FolderReader, appender: &Appender, read: fn(&Fol
     }
 }
 
-/// Reads on a thread that nobody waits for: a filesystem can keep it for ever, and neither one of the threads that answer
-/// questions nor the end of the process.
+/// Reads, and reports a filesystem that hangs.
 async fn on_own_thread(reader: FolderReader, read: fn(&FolderReader) -> Found) -> Option<Found> {
     let project = reader.project().to_owned();
-    let (sender, mut receiver) = oneshot::channel();
-    // Whoever asked may be gone.
-    let work = move || drop(sender.send(read(&reader)));
-    if let Err(error) = std::thread::Builder::new().name("agents-files".to_owned()).spawn(work) {
-        tracing::error!(project, %error, "starting a thread to read the agents' configuration failed; retrying");
-        return None;
-    }
+    let mut reading = detached::on_own_thread("agents-files", move || read(&reader));
     let mut late = interval_at(Instant::now() + PATIENCE, PATIENCE);
     loop {
         tokio::select! {
-            found = &mut receiver => return found.ok(),
+            found = &mut reading => return found,
             _ = late.tick() => tracing::error!(
                 project,
                 "reading the agents' configuration hangs; the last one read stays in effect: check the filesystem"

@@ -157,9 +157,12 @@ impl Recorder {
             running.stop.cancel();
             // How it ended is reported by whoever watches it.
             let _ = running.task.await;
-            let why = match changes.removed.contains(name) {
-                true => "the cluster was removed from the configuration",
-                false => "the configuration of the cluster changed",
+            let why = match wanted_of.get(name.as_str()) {
+                None => "the cluster was removed from the configuration",
+                Some(wanted) if wanted.differs_in_kubeconfig_alone(&running.configured) => {
+                    "the kubeconfig of the cluster changed"
+                }
+                Some(_) => "the configuration of the cluster changed",
             };
             let gap =
                 CoverageMark::gap(WatchKey::discovery(name, ""), to.clock.now(), reason::RESTARTED, why);

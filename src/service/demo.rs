@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::end;
 use super::error::ServiceError;
-use super::options::{Options, Watched, WatchedSettings};
+use super::options::{ClusterFolders, Options, Watched, WatchedSettings};
 use super::readiness::Checks;
 use super::running::Service;
 use crate::app::{Announcement, LinkTemplates, Notice};
@@ -159,6 +159,7 @@ async fn run(
             tls: None,
             origins: Origins::default(),
             clusters: clusters(&fleet).await?,
+            cluster_folders: ClusterFolders::default(),
             rules: RuleSet::default(),
             // What is made up is nobody's secret.
             access: AccessConfig { allow_anonymous_read: true, ..AccessConfig::default() },

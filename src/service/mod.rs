@@ -7,8 +7,10 @@
 
 mod agent_folders;
 mod clock;
+mod cluster_folders;
 mod clusters;
 mod demo;
+mod detached;
 mod disk;
 mod due;
 mod end;
@@ -42,7 +44,9 @@ pub use demo::{DemoOptions, demo};
 pub use error::ServiceError;
 pub use mend::{accept_loss, check_filesystem, mend_clock, salvage};
 pub use offline::rebuild;
-pub use options::{ConfigFile, MetricsConfig, Options, ReadOptions, Watched, WatchedSettings};
+pub use options::{
+    ClusterFolders, ConfigFile, MetricsConfig, Options, ReadOptions, Watched, WatchedSettings,
+};
 pub use retention::RetentionConfig;
 pub use running::Service;
 pub use serve::serve;

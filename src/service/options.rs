@@ -99,6 +99,17 @@ pub struct WatchedSettings {
     pub selection: Selection,
     /// How often each kind is compared with what the cluster has; none for once a day.
     pub consistency: Option<Duration>,
+    /// A digest of its kubeconfig where that is one of a folder, whose files are followed.
+    pub kubeconfig_digest: Option<[u8; 32]>,
+}
+
+impl WatchedSettings {
+    /// Whether nothing but the content of the kubeconfig is another.
+    pub(super) fn differs_in_kubeconfig_alone(&self, other: &WatchedSettings) -> bool {
+        let kubeconfig_digest = other.kubeconfig_digest;
+        self.kubeconfig_digest != kubeconfig_digest
+            && WatchedSettings { kubeconfig_digest, ..self.clone() } == *other
+    }
 }
 
 /// A cluster to be watched.
@@ -110,6 +121,15 @@ pub struct Watched {
     pub watchers: Vec<Watcher>,
     /// What is configured of it.
     pub settings: WatchedSettings,
+}
+
+/// Folders of kubeconfigs, of which each file is a cluster.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ClusterFolders {
+    /// Where they are; they are read again whenever something in them changes.
+    pub paths: Vec<PathBuf>,
+    /// Files that are no cluster, each with the reason.
+    pub ignored: Vec<String>,
 }
 
 /// What monitoring gets.
@@ -151,6 +171,8 @@ pub struct Options {
     pub origins: Origins,
     /// Clusters to watch.
     pub clusters: Vec<Watched>,
+    /// Folders whose files are among these clusters.
+    pub cluster_folders: ClusterFolders,
     /// How objects are judged and counted.
     pub rules: RuleSet,
     /// Who may ask.

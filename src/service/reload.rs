@@ -1,4 +1,4 @@
-//! Reads the configuration again whenever its file changes or SIGHUP comes, and puts into effect what needs no restart.
+//! Reads the configuration again whenever its file, or one in a folder of clusters, changes or SIGHUP comes, and puts into effect what needs no restart.
 //!
 //! A file that cannot be used changes nothing: what was in effect stays, and probes, metrics and the log say so. Who may ask
 //! is taken by itself, and first: a mistake elsewhere in the file must not keep a token valid that was taken out.
@@ -11,11 +11,14 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
+use super::cluster_folders::{FolderLook, Found, warn_of_ignored};
 use super::clusters::{Recorder, Recording};
+use super::detached::on_own_thread;
 use super::metric_writer::MetricWriter;
-use super::options::{ConfigFile, FixedSettings, MetricsConfig, Options};
+use super::options::{ClusterFolders, ConfigFile, FixedSettings, MetricsConfig, Options};
 use super::retention::RetentionConfig;
 use super::setting::Setting;
 use crate::catalog::{AgentFolderConfig, NamespaceEnvironments};
@@ -26,6 +29,9 @@ use strandline_model::{CatalogFact, Source, Timestamp};
 
 /// How often the file is looked at. It may come by a mount that reports no changes, so it is read.
 const LOOK: Duration = Duration::from_secs(2);
+
+/// How long reading all that the configuration names may take.
+const READ: Duration = Duration::from_secs(60);
 
 /// What is reported of a file that cannot be used: anyone may probe, so it names nothing.
 const PROBLEM: &str = "reloading the configuration failed; the previous configuration stays in effect";
@@ -80,15 +86,29 @@ pub(super) struct Reloader {
     pub(super) recorder: Recorder,
     /// None where the log is only read.
     pub(super) recording: Option<Recording>,
+    pub(super) folders: FolderLook,
+    /// Files in them that are not a cluster.
+    pub(super) ignored_kubeconfigs: Vec<String>,
     pub(super) looks: Looks,
 }
 
-/// What the file was at the last looks.
+/// What the file and the folders were at the last looks.
 #[derive(Default)]
 pub(super) struct Looks {
-    last: Option<Result<String, String>>,
-    /// Whether the last text has yet to be put into effect.
-    pending: bool,
+    text: Option<Result<String, String>>,
+    folders: Option<Found>,
+    pending: Pending,
+}
+
+/// What has yet to be put into effect.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+enum Pending {
+    #[default]
+    Nothing,
+    /// It may be in effect: it was looked at for the first time, some time after it was read.
+    Unknown,
+    /// It changed, or somebody asked.
+    Changed,
 }
 
 impl Reloader {
@@ -106,7 +126,7 @@ impl Reloader {
                 tokio::select! {
                     () = received(&mut hangup) => {
                         tracing::info!("SIGHUP: reading the configuration again");
-                        self.looks.pending = true;
+                        self.looks.pending = Pending::Changed;
                     }
                     () = tokio::time::sleep(LOOK) => {}
                 }
@@ -116,19 +136,30 @@ impl Reloader {
         stop.run_until_cancelled(following).await;
     }
 
-    /// Looks at the file. Who may ask is taken at once; the rest once the file has not changed between two looks, since a
-    /// file that is being written may be empty, and must not end the recording of every cluster.
+    /// Looks at the file and the folders. Who may ask is taken at once; the rest once nothing has changed between two looks,
+    /// since a file that is being written may be empty, and must not end the recording of every cluster.
     async fn look(&mut self, file: &ConfigFile) {
         let path = file.path.clone();
         let text = tokio::task::spawn_blocking(move || read(&path)).await;
         let text = text.unwrap_or_else(|error| Err(error.to_string()));
-        let (first, same) = (self.looks.last.is_none(), self.looks.last.as_ref() == Some(&text));
-        if !same {
+        let mut seen = Pending::Nothing;
+        if self.looks.text.as_ref() != Some(&text) {
             self.take_access(&text, file);
-            // What the service was started with is in effect.
-            self.looks = Looks { last: Some(text), pending: !first };
-        } else if std::mem::take(&mut self.looks.pending) {
-            self.take(&text, file).await;
+            seen = if self.looks.text.is_none() { Pending::Unknown } else { Pending::Changed };
+            self.looks.text = Some(text.clone());
+        }
+        let folders = self.folders.look().await;
+        let answered = folders.is_some();
+        if let Some(folders) = folders.filter(|folders| self.looks.folders.as_ref() != Some(folders)) {
+            let of_folders = if self.looks.folders.is_none() { Pending::Unknown } else { Pending::Changed };
+            self.looks.folders = Some(folders);
+            seen = seen.max(of_folders);
+        }
+        if seen != Pending::Nothing {
+            self.looks.pending = self.looks.pending.max(seen);
+        } else if answered && self.looks.pending != Pending::Nothing {
+            let pending = std::mem::take(&mut self.looks.pending);
+            self.take(&text, file, pending).await;
         }
     }
 
@@ -153,15 +184,25 @@ impl Reloader {
     }
 
     /// Goes by all that the file says now, or by what it said before where that cannot be used.
-    async fn take(&mut self, text: &Result<String, String>, file: &ConfigFile) {
+    async fn take(&mut self, text: &Result<String, String>, file: &ConfigFile, pending: Pending) {
         let (text, reading) = (text.clone(), file.clone());
         let options = move || (reading.options)(&text?, &reading.path);
-        let options =
-            tokio::task::spawn_blocking(options).await.unwrap_or_else(|error| Err(error.to_string()));
+        // It reads what the file names, from filesystems that may hang.
+        let Ok(options) = timeout(READ, on_own_thread("configuration", options)).await else {
+            tracing::error!(
+                "reading the files that the configuration names hangs; retrying: check the filesystem"
+            );
+            self.looks.pending = pending;
+            return;
+        };
+        let options = options.unwrap_or_else(|| Err("reading it failed".to_owned()));
         match options {
             Ok(options) => {
                 let changes = self.apply(options).await;
                 self.access.report_problem(None);
+                if changes.is_empty() && pending == Pending::Unknown {
+                    return;
+                }
                 self.status.succeeded(self.clock.now());
                 self.status.0.applied.fetch_add(1, Ordering::Relaxed);
                 let changes = if changes.is_empty() { "none".to_owned() } else { changes.join(", ") };
@@ -183,6 +224,15 @@ impl Reloader {
         }
         if self.metrics.replace(options.metrics) {
             changes.push("metrics".to_owned());
+        }
+        let ClusterFolders { paths, ignored } = options.cluster_folders;
+        if self.folders.replace(paths) {
+            // What is in them now is what was read a moment ago, unless it changed since.
+            self.looks.folders = None;
+        }
+        if self.ignored_kubeconfigs != ignored {
+            warn_of_ignored(&ignored);
+            self.ignored_kubeconfigs = ignored;
         }
         if let Some(recording) = self.recording.clone() {
             let changed = self.recorder.change(options.clusters, &recording).await;

@@ -8,6 +8,7 @@ use std::time::Duration;
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
+use super::cluster_folders::{FolderLook, warn_of_ignored};
 use super::clusters::{Clusters, Recorder};
 use super::disk::Disk;
 use super::environment_health::EnvironmentHealth;
@@ -94,6 +95,7 @@ impl Service {
         let clusters = Clusters::default();
         let mut recorder = Recorder::new(&clusters, &rules);
         recorder.plan(options.clusters);
+        warn_of_ignored(&options.cluster_folders.ignored);
         let relisting = Arc::new(relist::Relist::new(&clusters, Arc::clone(&clock)));
         let queries = Queries::new(&options.data, READERS, status.clone(), Arc::clone(&clock))
             .with_key(&key)
@@ -230,6 +232,8 @@ impl Service {
             fixed,
             recorder,
             recording: to,
+            folders: FolderLook::new(options.cluster_folders.paths),
+            ignored_kubeconfigs: options.cluster_folders.ignored,
             looks: Looks::default(),
         };
         // What it knows outlives a task that failed.

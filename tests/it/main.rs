@@ -9,6 +9,7 @@ mod bad_input;
 mod browser;
 mod chart;
 mod checkout;
+mod cluster_folders;
 mod control_plane;
 mod credentials;
 mod damage;

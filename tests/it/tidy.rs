@@ -153,7 +153,7 @@ fn whatever_runs_is_watched() {
         ("crates/sim/src/api_server/serve.rs", "the simulated server"),
         ("crates/sim/src/api_server/mod.rs", "the simulated server"),
         ("crates/query/src/testing.rs", "the test"),
-        ("src/service/agent_folders.rs", "who follows the folder, and waits for what was read"),
+        ("src/service/detached.rs", "who asked, and waits for what was read"),
         ("src/service/end.rs", "the end of the process"),
         ("src/api/watch.rs", "the connection of the stream, which ends with it"),
     ];

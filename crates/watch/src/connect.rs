@@ -37,14 +37,18 @@ pub struct ConnectSettings {
     pub access: ClusterAccess,
     /// Whether a kubeconfig may name a program that is run to get credentials.
     pub allow_exec_plugins: bool,
+    /// Whether a kubeconfig has to contain all that it needs. Whoever may write one that names files would else have them
+    /// read by us, and sent to a server of their own.
+    pub self_contained: bool,
     /// How long a connection may take to open.
     pub timeout: Duration,
 }
 
 impl ConnectSettings {
-    /// Refuses plugins and waits ten seconds.
+    /// Refuses plugins, reads files that a kubeconfig names, and waits ten seconds.
     pub fn new(access: ClusterAccess) -> Self {
-        ConnectSettings { access, allow_exec_plugins: false, timeout: Duration::from_secs(10) }
+        let timeout = Duration::from_secs(10);
+        ConnectSettings { access, allow_exec_plugins: false, self_contained: false, timeout }
     }
 }
 
@@ -230,7 +234,8 @@ async fn config(settings: &ConnectSettings) -> Result<kube::Config, ConnectError
             kube::Config::incluster().map_err(|error| ConnectError::NotInCluster(chain(&error)))?
         }
         ClusterAccess::Kubeconfig { path, context } => {
-            kubeconfig::read(path.as_deref(), context.as_deref(), settings.allow_exec_plugins).await?
+            let (plugins, alone) = (settings.allow_exec_plugins, settings.self_contained);
+            kubeconfig::read(path.as_deref(), context.as_deref(), plugins, alone).await?
         }
     };
     config.connect_timeout = Some(settings.timeout);

@@ -34,6 +34,12 @@ pub enum ConnectError {
         /// The program.
         command: String,
     },
+    /// The kubeconfig names a file where it has to contain what it needs.
+    #[error(
+        "the kubeconfig names a file in `{0}`, which is not read for a kubeconfig of a folder; \
+         write one that contains everything: `kubectl config view --minify --flatten`"
+    )]
+    NamesFile(&'static str),
     /// We do not run in a cluster.
     #[error("not running in a cluster: {0}")]
     NotInCluster(String),

@@ -2,22 +2,30 @@
 
 use std::path::Path;
 
-use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError, LoadDataError};
+use kube::config::{Context, KubeConfigOptions, Kubeconfig, KubeconfigError, LoadDataError};
 
 use super::connect_error::ConnectError;
+use super::kubeconfig_folder::read_text;
 use strandline_syntax::diagnostics::{Mistake, of_syntax};
 
 /// Reads a kubeconfig, where none is named that of KUBECONFIG or of the home directory, and takes the context, or the
 /// current one, from it.
 ///
 /// # Errors
-/// When it cannot be read or used, or wants a program to be run that is not allowed.
+/// When it cannot be read or used, or wants a program to be run or a file to be read that is not allowed.
 pub(super) async fn read(
     path: Option<&Path>,
     context: Option<&str>,
     allow_exec_plugins: bool,
+    self_contained: bool,
 ) -> Result<kube::Config, ConnectError> {
-    let kubeconfig = path.map_or_else(Kubeconfig::read, Kubeconfig::read_from);
+    let kubeconfig = match path {
+        Some(path) if self_contained => read_text(path)
+            .map_err(|error| KubeconfigError::ReadConfig(error, path.to_owned()))
+            .and_then(|text| Kubeconfig::from_yaml(&text)),
+        Some(path) => Kubeconfig::read_from(path),
+        None => Kubeconfig::read(),
+    };
     let kubeconfig = kubeconfig.map_err(|error| ConnectError::Kubeconfig(describe(error)))?;
     let available = || kubeconfig.contexts.iter().map(|context| context.name.clone()).collect();
     let name = match context.or(kubeconfig.current_context.as_deref()).filter(|name| !name.is_empty()) {
@@ -30,6 +38,9 @@ pub(super) async fn read(
     };
     if let (Some(user), false) = (&chosen.user, allow_exec_plugins) {
         refuse_plugins(&kubeconfig, user)?;
+    }
+    if self_contained {
+        refuse_files(&kubeconfig, chosen)?;
     }
     let options = KubeConfigOptions { context: Some(name), ..KubeConfigOptions::default() };
     kube::Config::from_custom_kubeconfig(kubeconfig, &options)
@@ -85,6 +96,24 @@ fn refuse_plugins(kubeconfig: &Kubeconfig, user: &str) -> Result<(), ConnectErro
     }
 }
 
+/// A kubeconfig can name files in four places.
+fn refuse_files(kubeconfig: &Kubeconfig, chosen: &Context) -> Result<(), ConnectError> {
+    let cluster = kubeconfig.clusters.iter().find(|named| named.name == chosen.cluster);
+    let cluster = cluster.and_then(|named| named.cluster.as_ref());
+    let user = kubeconfig.auth_infos.iter().find(|named| Some(&named.name) == chosen.user.as_ref());
+    let user = user.and_then(|named| named.auth_info.as_ref());
+    let named = [
+        ("certificate-authority", cluster.and_then(|cluster| cluster.certificate_authority.as_ref())),
+        ("client-certificate", user.and_then(|user| user.client_certificate.as_ref())),
+        ("client-key", user.and_then(|user| user.client_key.as_ref())),
+        ("tokenFile", user.and_then(|user| user.token_file.as_ref())),
+    ];
+    match named.into_iter().find(|(_, file)| file.is_some()) {
+        Some((key, _)) => Err(ConnectError::NamesFile(key)),
+        None => Ok(()),
+    }
+}
+
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test may fail loudly")]
 mod tests {
@@ -112,10 +141,37 @@ contexts: [{name: plain, context: {cluster: c, user: plain}}]
         ];
         for (text, expected) in cases {
             std::fs::write(&path, text).unwrap();
-            let message = read(Some(&path), None, false).await.unwrap_err().to_string();
+            let message = read(Some(&path), None, false, false).await.unwrap_err().to_string();
             assert!(message.contains(expected) && !message.contains("tulip"), "{text}: {message}");
             let raw = ["failed to", "invalid type", "serde", "expected a sequence", "-->"];
             assert!(!raw.iter().any(|words| message.contains(words)), "{text}: {message}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_kubeconfig_of_a_folder_reads_no_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("config");
+        let (user, verify) = ("user: {token: t}", "insecure-skip-tls-verify: true");
+        let cases = [
+            (KUBECONFIG.to_owned(), None),
+            (KUBECONFIG.replace(user, "user: {tokenFile: /etc/hostname}"), Some("`tokenFile`")),
+            (KUBECONFIG.replace(user, "user: {client-certificate: c}"), Some("`client-certificate`")),
+            (KUBECONFIG.replace(user, "user: {client-key: /k}"), Some("`client-key`")),
+            (KUBECONFIG.replace(verify, "certificate-authority: /c"), Some("`certificate-authority`")),
+            (KUBECONFIG.replace(user, "user: {exec: {command: login}}"), Some("`login`")),
+            (format!("{KUBECONFIG}# {}", "a".repeat(300_000)), Some("more than 262144 bytes")),
+        ];
+        for (text, expected) in cases {
+            std::fs::write(&path, &text).unwrap();
+            let message =
+                read(Some(&path), None, false, true).await.map(drop).map_err(|error| error.to_string());
+            match expected {
+                None => assert_eq!(message, Ok(())),
+                Some(words) => {
+                    assert!(message.as_ref().is_err_and(|error| error.contains(words)), "{message:?}")
+                }
+            }
         }
     }
 }

@@ -23,6 +23,7 @@ mod document;
 mod evidence;
 mod examine;
 mod kubeconfig;
+mod kubeconfig_folder;
 mod limits;
 mod lines;
 mod list_watch;
@@ -51,6 +52,7 @@ pub use discovery::{
     Unfollowed,
 };
 pub use examine::{Examination, ExamineSettings, Refusal, Server, Trouble, examine, kinds};
+pub use kubeconfig_folder::{KubeconfigFile, KubeconfigFolder};
 pub use limits::Limits;
 pub use server_time::ServerTime;
 pub use settings::{ClusterSettings, Watcher};

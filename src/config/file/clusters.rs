@@ -1,4 +1,4 @@
-//! Clusters: how each is reached, and what is watched in it.
+//! Clusters and folders of them: how each is reached, and what is watched in it.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -59,8 +59,67 @@ pub(in crate::config) struct Cluster {
     pub(in crate::config) namespace_environments: Option<NamespaceEnvironments>,
 }
 
-/// A cluster's `namespace_environments`.
+/// An entry of `cluster_folders`; its keys besides `path` apply to every cluster of the folder.
 #[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(in crate::config) struct ClusterFolder {
+    /// The folder; a file `us-east.yaml` in it is the kubeconfig of the cluster `us-east`.
+    #[schemars(with = "Path")]
+    pub(in crate::config) path: Spanned<String>,
+    /// Where the clusters run. Default: the Nodes' label `topology.kubernetes.io/region`, while all Nodes that
+    /// carry it agree.
+    #[serde(default)]
+    pub(in crate::config) region: String,
+    /// Watch only these namespaces. Default: all.
+    #[serde(default)]
+    #[schemars(with = "Vec<Name>")]
+    pub(in crate::config) namespaces: Vec<Spanned<String>>,
+    /// Permit the kubeconfigs to run programs for credentials.
+    #[serde(default)]
+    pub(in crate::config) allow_exec_plugins: bool,
+    /// Follow these kinds although they are excluded by default.
+    #[serde(default)]
+    #[schemars(with = "Vec<Kind>")]
+    pub(in crate::config) include: Vec<Spanned<String>>,
+    /// Do not follow these kinds; takes precedence over `include`.
+    #[serde(default)]
+    #[schemars(with = "Vec<Kind>")]
+    pub(in crate::config) exclude: Vec<Spanned<String>>,
+    /// Namespaces that are left out.
+    #[serde(default)]
+    #[schemars(with = "Vec<Name>")]
+    pub(in crate::config) exclude_namespaces: Vec<Spanned<String>>,
+    /// Record only objects that match. Default: all.
+    #[schemars(with = "Option<LabelSelector>")]
+    pub(in crate::config) labels: Option<Spanned<String>>,
+    /// Show each watched namespace as an environment.
+    pub(in crate::config) namespace_environments: Option<NamespaceEnvironments>,
+}
+
+impl ClusterFolder {
+    /// A cluster with the keys that all of its clusters have, at the place of the folder.
+    pub(in crate::config) fn as_cluster(&self) -> Cluster {
+        Cluster {
+            name: self.path.clone(),
+            region: self.region.clone(),
+            context: None,
+            kubeconfig: None,
+            in_cluster: false,
+            url: None,
+            namespaces: self.namespaces.clone(),
+            allow_exec_plugins: self.allow_exec_plugins,
+            watchers: Vec::new(),
+            include: self.include.clone(),
+            exclude: self.exclude.clone(),
+            exclude_namespaces: self.exclude_namespaces.clone(),
+            labels: self.labels.clone(),
+            namespace_environments: self.namespace_environments.clone(),
+        }
+    }
+}
+
+/// A cluster's `namespace_environments`.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(in crate::config) struct NamespaceEnvironments {
     /// The project of these environments; whoever sees it sees all of these namespaces.

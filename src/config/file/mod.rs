@@ -20,7 +20,7 @@ use serde_saphyr::Spanned;
 
 pub(super) use access::{Access, PROXY_GROUPS_HEADER, PROXY_USER_HEADER, Proxy, Token};
 pub(super) use catalog::{Agents, Environment, NamespaceGrant, Project, Target};
-pub(super) use clusters::{Cluster, Watcher};
+pub(super) use clusters::{Cluster, ClusterFolder, Watcher};
 pub(super) use issuers::{Issuer, Jobs, Login, Users};
 pub(super) use limits::{Consistency, Metrics, Quotas, Retention};
 pub(super) use links::{Link, Links};
@@ -64,6 +64,9 @@ pub(super) struct File {
     /// Clusters to watch.
     #[serde(default)]
     pub(super) clusters: Vec<Cluster>,
+    /// Folders of kubeconfigs, of which each file is a cluster.
+    #[serde(default)]
+    pub(super) cluster_folders: Vec<ClusterFolder>,
     /// Projects.
     #[serde(default)]
     pub(super) projects: Vec<Project>,

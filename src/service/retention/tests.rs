@@ -78,6 +78,7 @@ fn serve_until(
             tls: None,
             origins: crate::http::Origins::default(),
             clusters: Vec::new(),
+            cluster_folders: crate::service::ClusterFolders::default(),
             rules: RuleSet::default(),
             access: AccessConfig::default(),
             file: None,

@@ -19,7 +19,7 @@ const TOKEN: &str =
 const OF_ALL: [&str; 2] = ["config.access.tokens[0].name=admins", "config.access.tokens[0].everything=true"];
 
 /// Values under which the chart makes all that it can make, and as little as it can.
-const VALUES: [(&str, &[&str]); 6] = [
+const VALUES: [(&str, &[&str]); 7] = [
     ("defaults", &[]),
     (
         "everything",
@@ -47,6 +47,7 @@ const VALUES: [(&str, &[&str]); 6] = [
     ),
     ("namespaces", &["rbac.clusterWide=false", "rbac.namespaces={default,kube-public}"]),
     ("own configuration", &["existingConfigSecret=strandline-config"]),
+    ("kubeconfigs", &["kubeconfigs.existingSecret=fleet", "kubeconfigs.settings.region=eu"]),
     ("no volume", &["persistence.enabled=false", "networkPolicy.enabled=false", "inCluster.project="]),
     ("names", &["fullnameOverride=records", "serviceAccount.name=reader", "persistence.existingClaim=data"]),
 ];
@@ -77,7 +78,8 @@ async fn the_server_reads_the_configuration_that_the_chart_writes() -> Result<()
     if skip_without_helm("the_server_reads_the_configuration_that_the_chart_writes") {
         return Ok(());
     }
-    let helm = Helm::new()?;
+    let (helm, folder) = (Helm::new()?, tempfile::tempdir()?);
+    std::fs::write(folder.path().join("eu-1.yaml"), "")?;
     helm.run(&["lint", "--strict", &helm.chart()]).await?;
     for (name, values) in VALUES {
         let rendered = helm.template("here", values).await?;
@@ -85,9 +87,17 @@ async fn the_server_reads_the_configuration_that_the_chart_writes() -> Result<()
             assert_eq!(name, "own configuration", "{rendered}");
             continue;
         };
+        // Where the Secret is mounted.
+        let text = text.replace("/etc/strandline-kubeconfigs", &folder.path().display().to_string());
         let config =
             parse(&text, Path::new("strandline.yaml")).map_err(|error| format!("{name}: {error}"))?;
-        let [cluster] = config.clusters.as_slice() else { return Err(format!("{name}: {text}").into()) };
+        let [cluster, of_secret @ ..] = config.clusters.as_slice() else {
+            return Err(format!("{name}: {text}").into());
+        };
+        let of_secret: Vec<_> = of_secret.iter().map(|of| (of.name.as_str(), of.region.as_str())).collect();
+        let expected: &[_] = if name == "kubeconfigs" { &[("eu-1", "eu")] } else { &[] };
+        assert_eq!(of_secret, expected, "{name}");
+        assert_eq!(rendered.contains("mountPath: /etc/strandline-kubeconfigs"), name == "kubeconfigs");
         assert_eq!(cluster.watchers[0].connect.access, ClusterAccess::InCluster, "{name}");
         let secrets = cluster.selection.exclude.iter().any(|kind| kind.to_string() == "Secret");
         assert_eq!(secrets, name != "everything", "{name}: Secrets are left out unless they are asked for");
@@ -108,7 +118,11 @@ async fn values_that_cannot_work_are_refused_with_what_to_do() -> Result<()> {
         return Ok(());
     }
     let helm = Helm::new()?;
-    let refused: [(&[&str], &str); 9] = [
+    let refused: [(&[&str], &str); 10] = [
+        (
+            &["kubeconfigs.existingSecret=fleet", "kubeconfigs.settings.path=/tmp"],
+            "`kubeconfigs.settings.path` is set by the chart",
+        ),
         (&["ingress.enabled=true"], "`ingress.enabled` needs `config.access.tokens`"),
         (&["httpRoute.enabled=true"], "`httpRoute.enabled` needs `config.access.tokens`"),
         (
@@ -130,7 +144,7 @@ async fn values_that_cannot_work_are_refused_with_what_to_do() -> Result<()> {
     Ok(())
 }
 
-/// A change of tokens is read by the running server; everything else takes a new Pod.
+/// What the running server reads again takes no new Pod; everything else does.
 #[tokio::test]
 async fn only_a_change_that_the_server_does_not_read_restarts_it() -> Result<()> {
     if skip_without_helm("only_a_change_that_the_server_does_not_read_restarts_it") {
@@ -144,6 +158,7 @@ async fn only_a_change_that_the_server_does_not_read_restarts_it() -> Result<()>
     };
     let before = pod(&[OF_ALL[1]]).await?;
     assert_eq!(pod(&["config.access.tokens[0].projects={shop/web}"]).await?, before);
-    assert_ne!(pod(&[OF_ALL[1], "config.retention.age=7d"]).await?, before);
+    assert_eq!(pod(&[OF_ALL[1], "config.retention.age=7d"]).await?, before);
+    assert_ne!(pod(&[OF_ALL[1], "config.quotas.agents=7"]).await?, before);
     Ok(())
 }

@@ -100,6 +100,11 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- $own := include "strandline.inCluster" . | fromYaml }}
 {{- $_ := set $config "clusters" (prepend (default list $config.clusters) $own) }}
 {{- end }}
+{{- if .Values.kubeconfigs.existingSecret }}
+{{- if .Values.kubeconfigs.settings.path }}{{ fail "`kubeconfigs.settings.path` is set by the chart" }}{{ end }}
+{{- $folder := merge (dict "path" "/etc/strandline-kubeconfigs") .Values.kubeconfigs.settings }}
+{{- $_ := set $config "cluster_folders" (append (default list $config.cluster_folders) $folder) }}
+{{- end }}
 {{- toYaml $config }}
 {{- end }}
 
