@@ -633,3 +633,25 @@ CREATE TABLE controller (
     since          INTEGER NOT NULL,      -- an offset
     PRIMARY KEY (environment_id, manager_id)
 ) STRICT, WITHOUT ROWID;
+
+-- What search reads, 64 lines in a block: of a resource its name and, unless they are those of the line before, its kind_id
+-- and namespace; of a deployment its number, commit, user, branch or tag, environment and project. A line begins with
+-- its place in the block, a character from 0 on; words are in lower case, and parted by tabs. All of it follows from the
+-- tables resource and deployment.
+CREATE TABLE resource_lines (
+    block INTEGER PRIMARY KEY,            -- resource.id / 64
+    lines TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE deployment_lines (
+    block INTEGER PRIMARY KEY,            -- deployment.id / 64
+    lines TEXT NOT NULL
+) STRICT;
+
+-- Which resources of a block ever belonged to an environment, a bit each: a scope searches in these and in no others.
+CREATE TABLE search_members (
+    environment_id INTEGER NOT NULL,
+    block          INTEGER NOT NULL,
+    members        INTEGER NOT NULL,
+    PRIMARY KEY (environment_id, block)
+) STRICT, WITHOUT ROWID;

@@ -11,6 +11,7 @@ pub mod document;
 mod environments;
 mod events;
 mod fields;
+mod find;
 mod forget;
 mod graphql;
 mod images;

@@ -2,8 +2,8 @@
 
 use super::{
     agents, catalog, changes, clusters, coverage, deployments, diffs, document, environments, events, fields,
-    forget, graphql, images, metrics, onset, overview, probes, projects, rebuild, relist, resources, search,
-    timeline, tokens, watch,
+    find, forget, graphql, images, metrics, onset, overview, probes, projects, rebuild, relist, resources,
+    search, timeline, tokens, watch,
 };
 use crate::app::AppState;
 use crate::app::selection::ENVIRONMENTS;
@@ -11,8 +11,8 @@ use crate::http::params::{
     AGENT, AT, BELOW, BODIES, BUCKETS, BY, CHILDREN, CLUSTER, CLUSTERS, COLLAPSE, CONTINUE, CONTROLLERS,
     DEPTH, ENVIRONMENT, FIELD, FORMAT, FROM, GONE, GROUP, GROUP_BY, HEALTH, HEALTH_ONE, IGNORE, IMAGE,
     INCLUDE, KIND, LABELS, LANE, LIMIT, MAP, NAME, NAMESPACE, ORDER, OWNER, PROJECT, PROJECT_ONE, PROTECTED,
-    REASON, REF, REGION, SINCE, STATE, STATUS, TAG, TIER, TIMEOUT, TO, TYPE, TZ, UNDER, UNTIL, VAR, VERBOSE,
-    VIEW, WINDOW, WITH,
+    Q, REASON, REF, REGION, SINCE, STATE, STATUS, TAG, TIER, TIMEOUT, TO, TYPE, TZ, UNDER, UNTIL, VAR,
+    VERBOSE, VIEW, WINDOW, WITH,
 };
 use crate::http::respond;
 use crate::http::router::{Route, Router, mount, nothing_here};
@@ -52,6 +52,9 @@ pub const ROUTES: &[Route<AppState>] = &[
         ],
         |state, request| Box::pin(overview::overview(state, request)),
     ),
+    Route::at("/api/v1/search")
+        .cached()
+        .get(&[Q, TYPE, LIMIT, AT, TZ], |state, request| Box::pin(find::search(state, request))),
     Route::at("/api/v1/watch").get(
         &[TIER, REGION, PROJECT, GROUP, CLUSTERS, AGENT, STATE, NAME, HEALTH, LABELS, FROM, TZ, TIMEOUT],
         |state, request| Box::pin(watch::watch(state, request)),

@@ -4,6 +4,7 @@
 mod announcement;
 pub mod changes;
 pub mod diffs;
+pub mod finding;
 pub mod images;
 mod links;
 mod ports;

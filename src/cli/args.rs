@@ -13,6 +13,7 @@ mod output;
 mod probe;
 mod read;
 mod redact;
+mod search;
 mod shell;
 mod subject;
 mod timeline;
@@ -36,6 +37,7 @@ pub use read::{
     WaitArgs, WaitCondition, WhyArgs,
 };
 pub use redact::RedactArgs;
+pub use search::SearchArgs;
 pub use shell::{CompletionArgs, ManArgs, OpenArgs};
 pub use timeline::{OnsetArgs, TimelineArgs};
 pub use transfer::{ExportArgs, ImportArgs, ImportForm};

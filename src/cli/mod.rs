@@ -43,6 +43,7 @@ mod rebuild;
 mod redact;
 mod relist;
 mod runtime;
+mod search;
 mod serve;
 mod table;
 mod template;
@@ -62,8 +63,8 @@ pub use args::{
     ForgetArgs, GetCommand, HealthArgs, HistoryArgs, ImagesArgs, ImportArgs, ImportForm, KindsArgs,
     LeftBehindArgs, LineFormat, ListArgs, ManArgs, ObjectsArgs, OnsetArgs, OpenArgs, OutputArgs,
     OutputFormat, OverviewArgs, PlaceArgs, ProbeArgs, ReadCommand, RebuildArgs, RedactArgs, RelistArgs,
-    ReportFormat, RestoreArgs, ServeArgs, ServerArgs, Subject, TimelineArgs, TokenArgs, TokenText, TreeArgs,
-    VersionArgs, WaitArgs, WaitCondition, WhyArgs,
+    ReportFormat, RestoreArgs, SearchArgs, ServeArgs, ServerArgs, Subject, TimelineArgs, TokenArgs,
+    TokenText, TreeArgs, VersionArgs, WaitArgs, WaitCondition, WhyArgs,
 };
 pub use completion::answer_shell;
 pub use error::{CliError, Exit, Outcome};

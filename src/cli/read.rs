@@ -15,7 +15,7 @@ use super::output::{Paint, document, drawing, write};
 use super::query::{Add, Parameters};
 use super::runtime::runtime;
 use super::views::Listed;
-use super::{catalog, changes, coverage, images, onset, overview, timeline, tree, wait, why};
+use super::{catalog, changes, coverage, images, onset, overview, search, timeline, tree, wait, why};
 use crate::build_info::BuildInfo;
 use crate::format::visible;
 use strandline_protocol::{
@@ -31,6 +31,7 @@ pub(super) fn run(command: &ReadCommand) -> Result<(), CliError> {
         match command {
             ReadCommand::Get(what) => get(what).await,
             ReadCommand::Find(args) => address::list(args).await,
+            ReadCommand::Search(args) => search::search(args).await,
             ReadCommand::Images(args) => images::list(args).await,
             ReadCommand::Overview(args) => overview::overview(args).await,
             ReadCommand::Tree(args) => draw(args).await,

@@ -15,6 +15,7 @@ mod over_time;
 mod overview;
 mod problem;
 mod problem_code;
+mod search;
 mod timeline;
 mod tokens;
 mod watch;
@@ -42,6 +43,7 @@ pub use overview::{
 };
 pub use problem::{BodyPosition, EarliestMoment, ParameterError, ProblemDocument};
 pub use problem_code::ProblemCode;
+pub use search::{FoundCluster, FoundImage, FoundProject, Hit, Hits, SearchMatch, SearchResults, SearchType};
 pub use timeline::{
     Bucket, Entry, EntryHealth, EntryResource, Tally, Timeline, TimelineBelow, TimelineGap, TimelinePage,
 };

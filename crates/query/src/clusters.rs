@@ -36,6 +36,26 @@ pub(super) fn regions(view: &Connection, at: Offset) -> Result<HashMap<String, S
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
+/// The clusters at which a scope looks, with their regions.
+pub(super) fn in_sight(
+    view: &Connection,
+    moment: &Moment,
+    scope: &ResolvedScope,
+) -> Result<HashMap<String, String>> {
+    let sql = concat!(
+        "SELECT c.name, ",
+        region!(),
+        " FROM cluster c JOIN cluster_spec s ON s.cluster_id = c.id AND s.from_offset <= :at AND s.to_offset > :at
+        WHERE ",
+        looked_at!(cluster)
+    );
+    let mut statement = view.prepare_cached(sql)?;
+    let at = moment.offset;
+    let params = named_params! { ":at": at.as_i64(), ":scope": scope.with_places(view, at)? };
+    let rows = statement.query_map(params, |row| Ok((row.get(0)?, row.get(1)?)))?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
 /// A page of clusters, by name.
 pub(super) fn list(
     view: &Connection,

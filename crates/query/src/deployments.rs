@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use rusqlite::{Connection, Row, named_params};
+use rusqlite::{Connection, OptionalExtension, Row, named_params};
 use serde::Serialize;
 
 use crate::concerns::Concerns;
@@ -144,6 +144,18 @@ fn count(
     };
     let sql = format!("SELECT count(*) FROM ({OF_ENVIRONMENT})");
     Ok(view.prepare_cached(&sql)?.query_row(params, |row| row.get::<_, i64>(0))?.cast_unsigned())
+}
+
+/// A deployment by the view's number; none where it is not in sight.
+pub(super) fn with_number(
+    view: &Connection,
+    moment: &Moment,
+    scope: &ResolvedScope,
+    number: i64,
+) -> Result<Option<Deployment>> {
+    let mut statement = view.prepare_cached(select_deployments!("AND d.id = :id"))?;
+    let params = named_params! { ":at": moment.offset.as_i64(), ":scope": scope.as_sql(), ":id": number };
+    Ok(statement.query_row(params, from_row).optional()?)
 }
 
 fn get(

@@ -17,6 +17,7 @@ mod error;
 mod events;
 mod fields;
 mod filters;
+mod find;
 mod floors;
 mod freshness;
 mod gaps;
@@ -70,6 +71,7 @@ pub use filters::{
     CoverageFilter, DeploymentFilter, GraphFilter, HealthFilter, ImageFilter, PageRequest, ResourceFilter,
     ResourceOrder, ResourceRef,
 };
+pub use find::{Search, SearchTerms};
 pub use freshness::{Confirmed, Freshness};
 pub use graph::{ExplainEnvironment, GetEnvironmentGraph};
 pub use groups::ListGroups;

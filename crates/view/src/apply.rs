@@ -109,7 +109,7 @@ fn begin<'a>(
     rules: Rules<'a>,
     (offset, observed_at): (Offset, Timestamp),
 ) -> Apply<'a> {
-    let Cache { ids, segments, gaps, environments, tallies, due } = cache;
+    let Cache { ids, segments, gaps, environments, tallies, lines, due } = cache;
     let (touched, activity) = (Touched::default(), ActivityDraft::default());
     Apply {
         connection,
@@ -118,6 +118,7 @@ fn begin<'a>(
         gaps,
         environments,
         tallies,
+        lines,
         due,
         rules,
         offset,

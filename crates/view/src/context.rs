@@ -10,6 +10,7 @@ use super::environment_health::{self, EnvironmentStates};
 use super::ids::Ids;
 use super::open_gaps::OpenGaps;
 use super::ruleset::RuleSet;
+use super::search_lines::SearchLines;
 use super::segment::{Now, Segments};
 use super::tallies::Tallies;
 use strandline_model::{Offset, ResourceId, Timestamp};
@@ -46,6 +47,7 @@ pub(super) struct Cache {
     pub(super) gaps: OpenGaps,
     pub(super) environments: EnvironmentStates,
     pub(super) tallies: Tallies,
+    pub(super) lines: SearchLines,
     pub(super) due: EarliestDue,
 }
 
@@ -58,6 +60,7 @@ impl Cache {
             gaps: OpenGaps::default(),
             environments: EnvironmentStates::default(),
             tallies: Tallies::default(),
+            lines: SearchLines::default(),
             due: EarliestDue::default(),
         }
     }
@@ -69,6 +72,7 @@ impl Cache {
         self.gaps = OpenGaps::default();
         self.environments = EnvironmentStates::default();
         self.tallies = Tallies::default();
+        self.lines = SearchLines::default();
         self.due = EarliestDue::default();
     }
 
@@ -76,6 +80,7 @@ impl Cache {
     pub(super) fn write(&mut self, connection: &Connection, rule_set: i64) -> rusqlite::Result<()> {
         environment_health::write(connection, &mut self.environments, &mut self.segments, rule_set)?;
         self.tallies.write(connection)?;
+        self.lines.write(connection)?;
         self.segments.trim();
         Ok(())
     }
@@ -89,6 +94,7 @@ pub(super) struct Apply<'a> {
     pub(super) gaps: &'a mut OpenGaps,
     pub(super) environments: &'a mut EnvironmentStates,
     pub(super) tallies: &'a mut Tallies,
+    pub(super) lines: &'a mut SearchLines,
     pub(super) due: &'a mut EarliestDue,
     pub(super) rules: Rules<'a>,
     pub(super) offset: Offset,

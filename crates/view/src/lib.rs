@@ -37,6 +37,7 @@ mod prune;
 mod reading;
 mod resources;
 pub mod ruleset;
+pub mod search_lines;
 mod segment;
 mod selectors;
 mod status;

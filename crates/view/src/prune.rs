@@ -13,13 +13,16 @@ use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension, ToSql, TransactionBehavior, params_from_iter};
 
 use super::columns::OPEN;
-use super::floors;
 use super::options::Sizes;
+use super::{floors, search_lines};
 use strandline_log::Floor;
 use strandline_model::Offset;
 
 /// Pages that are given back to the disk in one transaction.
 const PAGES: u32 = 500;
+
+/// Of the rows that are looked at in one transaction, this part where each is written anew.
+const REWRITTEN_PART: usize = 16;
 
 /// What is to be pruned, since nobody may ask for it any more.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -74,6 +77,8 @@ struct Walk {
     expired: String,
     /// SQL that is true of rows to be marked as moves of health: each is the first of those that are left.
     moves: Option<String>,
+    /// Whether rows are written anew from what is left of the tables that they follow from, which takes longer.
+    is_rewritten: bool,
 }
 
 /// One walk through the view.
@@ -141,6 +146,7 @@ impl Walk {
         rows: usize,
     ) -> rusqlite::Result<(u64, Vec<Value>)> {
         let key = self.key.join(", ");
+        let rows = if self.is_rewritten { rows.div_ceil(REWRITTEN_PART) } else { rows };
         let after =
             if position.is_empty() { String::new() } else { format!("({key}) > ({})", marks(1, &self.key)) };
         let after_or_all = if after.is_empty() { "TRUE" } else { &after };
@@ -162,6 +168,15 @@ impl Walk {
         // A number of ours, the same for a whole pass; not every condition asks for it.
         let floor = floor.as_i64().to_string();
         let within = format!("{after_or_all} AND {until}");
+        if self.is_rewritten {
+            let sql = format!("SELECT {key} FROM {} WHERE {within}", self.table);
+            let mut statement = view.prepare_cached(&sql)?;
+            let read = |row: &rusqlite::Row<'_>| (0..self.key.len()).map(|column| row.get(column)).collect();
+            let keys =
+                statement.query_map(values.as_slice(), read)?.collect::<rusqlite::Result<Vec<Vec<i64>>>>()?;
+            keys.iter().try_for_each(|key| search_lines::rewrite(view, &self.table, key))?;
+            return Ok((0, end));
+        }
         let expired = self.expired.replace(":floor", &floor);
         let sql = format!("DELETE FROM {} WHERE {within} AND ({expired})", self.table);
         let rows = view.prepare_cached(&sql)?.execute(values.as_slice())?;
@@ -216,6 +231,9 @@ fn walks(view: &Connection, any_kinds: bool) -> rusqlite::Result<Vec<Walk>> {
     }
     for (table, expired) in dependents(any_kinds) {
         walks.push(Walk { expired, ..Walk::of(view, table)? });
+    }
+    for table in search_lines::TABLES {
+        walks.push(Walk { is_rewritten: true, ..Walk::of(view, table)? });
     }
     Ok(walks)
 }
@@ -302,7 +320,7 @@ impl Walk {
         key.retain(|(_, place)| *place > 0);
         key.sort_by_key(|(_, place)| *place);
         let key = key.into_iter().map(|(column, _)| format!("\"{column}\"")).collect();
-        Ok(Walk { table: table.to_owned(), key, expired: String::new(), moves: None })
+        Ok(Walk { table: table.to_owned(), key, expired: String::new(), moves: None, is_rewritten: false })
     }
 }
 

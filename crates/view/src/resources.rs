@@ -122,7 +122,9 @@ fn introduce(
     let sql = "INSERT OR IGNORE INTO resource (id, cluster_id, kind_id, namespace, name, uid, created_at)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
     let row = params![id, cluster, kind, key.namespace, key.name, uid, created_at];
-    at.connection.prepare_cached(sql)?.execute(row)?;
+    if at.connection.prepare_cached(sql)?.execute(row)? > 0 {
+        at.lines.add_resource(id);
+    }
     Ok(())
 }
 

@@ -31,7 +31,7 @@ use strandline_object::kube_event::EventType;
 use strandline_protocol::{
     Answer, Cluster, Collapse, FarEnd, FoldedEvent, FoundResource, Gap, Gone, LastChange, ObjectText,
     Overview, OverviewCounts, OverviewEnvironment, OverviewGroup, Page, PageMetadata, ResourceDetail,
-    ResourceEdge, Snapshot, Version, VersionChange, WatchCoverage, WatchGap,
+    ResourceEdge, SearchMatch, SearchType, Snapshot, Version, VersionChange, WatchCoverage, WatchGap,
 };
 use strandline_query::ResourceOrder;
 
@@ -246,6 +246,9 @@ fn words_are_the_same_everywhere() {
     assert_eq!(types, &json!(EventType::ALL.map(EventType::as_str)));
     assert_eq!(words("DeploymentStatus"), json!(DeploymentStatus::ALL.map(DeploymentStatus::as_str)));
     assert_eq!(words("EnvironmentState"), json!(EnvironmentState::ALL.map(EnvironmentState::as_str)));
+    assert_eq!(words("SearchMatch"), json!(SearchMatch::ALL.map(SearchMatch::as_str)));
+    let types = &document()["components"]["parameters"]["SearchTypes"]["schema"]["items"]["enum"];
+    assert_eq!(types, &json!(SearchType::ALL.map(SearchType::as_str)));
     assert_eq!(words("Source"), json!(Source::ALL.map(Source::as_str)));
     let codes = &document()["components"]["schemas"]["Problem"]["properties"]["code"]["enum"];
     assert_eq!(codes, &json!(ProblemCode::ALL.map(ProblemCode::as_str).as_slice()));

@@ -9,6 +9,7 @@ use super::address::AddressArgs;
 use super::changes::ChangesArgs;
 use super::filter::{EnvironmentsArgs, OverviewArgs};
 use super::output::{ListArgs, OutputArgs, ServerArgs};
+use super::search::SearchArgs;
 use super::subject::{FindArgs, ImagesArgs, PlaceArgs, Subject};
 use super::timeline::{OnsetArgs, TimelineArgs};
 use super::values::{deployment, environment, number, uid};
@@ -29,6 +30,13 @@ pub enum ReadCommand {
   strandline find 'pods/web-*' --env shop.web.production --gone
   strandline find cm -n shop --gone any --at 2h -o wide")]
     Find(FindArgs),
+    /// Search everything that has a name: environments, projects, clusters, resources, images, deployments
+    #[command(after_help = "Examples:
+  strandline search checkout
+  strandline search deploy/api payments                    all words must match
+  strandline search 7fa1ecb4 --type deployments            by commit; or by user, branch or tag
+  strandline search nginx:1.27 --type images,resources --limit 50 --at 2h")]
+    Search(SearchArgs),
     /// List the environments that use a container image, or used it, since when and in how many Pods
     #[command(after_help = "Examples:
   strandline images nginx --tier production

@@ -78,7 +78,9 @@ pub const WITH: Parameter = Parameter::one("with");
 pub const MAP: Parameter = Parameter::many("map");
 /// Whether what controllers made is told one by one.
 pub const CHILDREN: Parameter = Parameter::one("children");
-/// Only these types of Events.
+/// What is searched for.
+pub const Q: Parameter = Parameter::one("q");
+/// Only these types, of Events, of changes or of what a search finds.
 pub const TYPE: Parameter = Parameter::many("type");
 /// Only these reasons.
 pub const REASON: Parameter = Parameter::many("reason");

@@ -4,8 +4,9 @@ use serde_json::Value;
 
 use super::*;
 use strandline_model::KindPattern;
+use strandline_protocol::SearchType;
 use strandline_query::{
-    GetEnvironmentGraph, GetResource, ListClusters, ListEnvironmentResources, ListEnvironments,
+    GetEnvironmentGraph, GetResource, ListClusters, ListEnvironmentResources, ListEnvironments, Search,
 };
 use strandline_view::{PruneRequest, Pruning};
 
@@ -40,6 +41,16 @@ async fn answers(queries: &Queries, at: Offset) -> Vec<Value> {
             ));
             tell(json(&resource));
         }
+    }
+    for text in ["web", "a", "p"] {
+        let search =
+            Search::new(text.parse().unwrap(), &[SearchType::Resources, SearchType::Images], Search::MAX);
+        let found = queries.ask(&scope, at, search).await.unwrap().value;
+        // What went before the earliest moment is not known any more.
+        let resources = found.resources.iter().flat_map(|hits| &hits.items);
+        resources.filter(|hit| hit.item.gone.is_none()).for_each(|hit| tell(json(hit)));
+        let images = found.images.iter().flat_map(|hits| &hits.items);
+        images.filter(|hit| hit.item.in_use).for_each(|hit| tell(json(hit)));
     }
     let overview = queries.ask(&scope, at, GetOverview::default()).await.unwrap();
     tell(json(&overview.value));

@@ -168,6 +168,18 @@ pub(super) const RARER: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "/api/v1/search",
+        &[
+            "q=api",
+            "q=produc&type=environments,projects&limit=3",
+            "q=pod%2Fblog&type=resources&limit=100",
+            "q=us&type=clusters,deployments",
+            "q=payments%20main",
+            "q=1.&type=images&limit=20",
+            "q=api&at={time}",
+        ],
+    ),
+    (
         "/api/v1/resources/{uid}/diff",
         &[
             "from={earlier}",
@@ -239,6 +251,7 @@ pub(super) fn needed(route: &str) -> &'static str {
     match route {
         "/api/v1/agents/{id}/allowed" => ALLOWED,
         "/api/v1/resources/{uid}/fields" => "field=metadata.labels&field=status",
+        "/api/v1/search" => "q=api",
         _ => "",
     }
 }

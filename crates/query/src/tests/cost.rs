@@ -111,6 +111,12 @@ fn steps(world: &World) -> Vec<(&'static str, u64)> {
         &|| block_on(queries.ask(scope, At::Now, GetResource::new(uid, None))).map_or(0, |_| 1),
         0,
     );
+    // What others have and we have not, what nobody has, and what everybody has; first whatever prepares the statements.
+    for (text, told) in [("first", 0), ("others", 0), ("nothing", 0), ("web", all)] {
+        let search = || Search::new(text.parse().unwrap(), &[], Search::MAX);
+        let found = || block_on(queries.ask(scope, At::Now, search())).unwrap().value.resources;
+        ask(text, &|| found().map_or(0, |hits| hits.items.len()), told);
+    }
     for presence in Presence::ALL {
         let search = &ResourceSearch { presence, ..ResourceSearch::default() };
         let there = [all - 1, 1, all][presence as usize];
@@ -162,6 +168,7 @@ fn a_search_takes_the_same_steps_whether_or_not_others_have_what_is_asked_for() 
         steps.iter().filter(|(name, _)| *name == wanted).map(|(_, steps)| *steps).collect::<Vec<_>>()
     };
     assert_eq!(of("others-0-0"), of("nowhere"));
+    assert_eq!(of("others"), of("nothing"));
 }
 
 #[test]

@@ -10,6 +10,7 @@ mod diff;
 mod events;
 mod fields;
 mod filters;
+mod find;
 mod floors;
 mod graph;
 mod groups;

@@ -82,6 +82,7 @@ impl Two {
         self.question_agrees(step, reach, at, ListEnvironments::new(&environments, page)).await;
         self.question_agrees(step, reach, at, ListClusters::new(page)).await;
         self.question_agrees(step, reach, at, overview_rows::by_name(page)).await;
+        self.question_agrees(step, reach, at, find::beside_resources(page.limit)).await;
         for id in ids(&self.events) {
             let question = ListEnvironmentResources::new(&id, &resources, page);
             self.question_agrees(step, reach, at, question).await;
@@ -182,6 +183,7 @@ impl Two {
             .collect();
         let last = |name: Name| self.sight.last(&name, offset).map(|last| (name, last));
         assert_eq!(found, self.names().into_iter().filter_map(last).collect(), "step {step}");
+        find::agrees(&self.full, &self.scope, (step, offset), &self.names(), last).await;
     }
 
     /// One resource of one cluster: there while it belongs, told as far as it belonged.
@@ -296,10 +298,7 @@ fn same(step: usize, reach: &Reach, mut ours: Plain, mut theirs: Plain) {
     }
     // Since when an environment is as it is stays with it when it moves, as its name does.
     [&mut ours, &mut theirs].into_iter().flatten().for_each(without_since);
-    assert_eq!(
-        ours, theirs,
-        "after step {step}: with the scope on the left, without the others on the right"
-    );
+    assert_eq!(ours, theirs, "after step {step}: with the scope, and without the others");
 }
 
 fn without_since(value: &mut Value) {

@@ -25,7 +25,9 @@ pub(super) fn declared(at: &mut Apply<'_>, spec: &DeploymentSpec) -> rusqlite::R
     let id = at.ids.deployment(at.connection, &spec.project, spec.id)?;
     let row = params![environment, spec.project, spec.status, Json(spec), at.observed_at];
     let before = last_status(at, id)?;
-    DEPLOYMENT.replace(at, &id, Some(row))?;
+    if DEPLOYMENT.replace(at, &id, Some(row))? {
+        at.lines.add_deployment(id);
+    }
     match before {
         None => activity::write_deployment(at, environment, id, Happening::Deployed)?,
         Some(before) if before != spec.status => {

@@ -141,6 +141,7 @@ pub(super) fn replace(
             open(at, *environment, id, kind, belongs)?;
             if !current.contains_key(environment) {
                 at.activity.add_joined(*environment, id);
+                at.lines.add_member(*environment, id);
             }
             count(at, *environment, kind, belongs, 1)?;
         }

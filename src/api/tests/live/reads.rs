@@ -24,6 +24,7 @@ fn mandatory(path: &str) -> &'static str {
     match path {
         _ if path.ends_with("/allowed") => "?project=shop/db",
         _ if path.ends_with("/fields") => "?field=spec.replicas",
+        _ if path.ends_with("/search") => "?q=web",
         // What was missed alone, so that the stream ends.
         _ if path.ends_with("/watch") => "?timeout=0s",
         _ => "",
@@ -97,6 +98,10 @@ fn good(path: &str) -> Vec<Ask> {
         "kind" => vec!["kind=pod"],
         "type" if path.ends_with("/changes") => {
             vec!["type=health,warning", "type=spec,created&type=deleted,deployment"]
+        }
+        "q" => vec![],
+        "type" if path.ends_with("/search") => {
+            vec!["type=resources", "type=images&type=deployments,projects"]
         }
         "type" => vec!["type=Warning", "type=normal,warning"],
         "reason" => vec!["reason=BackOff&reason=unhealthy"],

@@ -1,0 +1,228 @@
+//! Resources and deployments by the lines that the view keeps for search.
+
+use std::collections::{BTreeMap, HashSet};
+
+use memchr::{memchr, memrchr};
+use rusqlite::{OptionalExtension, named_params};
+
+use super::Place;
+use super::rank::{Candidate, Looked, best};
+use super::terms::{Finder, Term};
+use crate::error::{Result, dated, gone_after};
+use crate::last_seen::LAST;
+use crate::{deployments, resources};
+use strandline_log::LogReader;
+use strandline_model::{Kind, KindName, Offset};
+use strandline_protocol::{Deployment, FoundResource, Hit, Hits, SearchMatch};
+use strandline_view::search_lines::{BLOCK_BITS, slot};
+
+/// The blocks in which a scope searches, with its lines there, a bit each.
+pub(super) type Blocks = BTreeMap<i64, i64>;
+
+/// The blocks of resources with those that ever belonged to an environment that a scope reads, while it read it.
+pub(in super::super) const OWN_RESOURCES: &str =
+    "SELECT b.block, b.members FROM (SELECT DISTINCT e.environment_id
+        FROM temp.sight_reads s CROSS JOIN environment_audience e INDEXED BY environment_audience_by_audience
+            ON e.audience = s.audience AND e.from_offset <= :at) mine
+    CROSS JOIN search_members b ON b.environment_id = mine.environment_id WHERE :scope IS NOT NULL";
+
+/// The numbers of deployments to the environments that a scope sees, with those of its projects.
+pub(in super::super) const OWN_DEPLOYMENTS: &str = "SELECT d.id >> :bits, 1 << (d.id & 63) FROM temp.sight_sees s
+        CROSS JOIN environment_audience e INDEXED BY environment_audience_by_audience
+            ON e.audience = s.audience AND e.to_offset > :at AND e.from_offset <= :at
+        CROSS JOIN deployment d INDEXED BY deployment_by_environment ON d.environment_id = e.environment_id
+    WHERE :scope IS NOT NULL
+    UNION ALL SELECT d.id >> :bits, 1 << (d.id & 63) FROM temp.sight_path p
+        CROSS JOIN deployment d INDEXED BY deployment_by_project ON d.project = p.path WHERE :scope IS NOT NULL";
+
+/// The blocks in which a scope searches; none where that is everywhere.
+pub(super) fn own_resources(place: &Place<'_>) -> Result<Option<Blocks>> {
+    own(place, OWN_RESOURCES, &[(":at", &place.moment.offset.as_i64()), (":scope", &place.scope.as_sql())])
+}
+
+fn own(place: &Place<'_>, sql: &str, params: &[(&str, &dyn rusqlite::ToSql)]) -> Result<Option<Blocks>> {
+    if place.scope.is_everything() {
+        return Ok(None);
+    }
+    let (mut statement, mut own) = (place.view.prepare_cached(sql)?, Blocks::new());
+    let mut rows = statement.query(params)?;
+    while let Some(row) = rows.next()? {
+        *own.entry(row.get(0)?).or_default() |= row.get::<_, i64>(1)?;
+    }
+    Ok(Some(own))
+}
+
+/// Calls `take` with each line that holds one of the words, and the number of what it is of.
+fn scan(
+    place: &Place<'_>,
+    table: &str,
+    own: Option<Blocks>,
+    finder: &Finder<'_>,
+    mut take: impl FnMut(i64, &str, &str),
+) -> Result<()> {
+    let mut search = |block: i64, lines: &str, own: i64| {
+        let mut seen = !own;
+        for term in finder.terms() {
+            let mut until = 0;
+            for at in term.places(lines) {
+                if at < until {
+                    continue;
+                }
+                let bytes = lines.as_bytes();
+                let from = memrchr(b'\n', &bytes[..at]).map_or(0, |end| end + 1);
+                until = memchr(b'\n', &bytes[at..]).map_or(lines.len(), |end| at + end);
+                let slot = slot(bytes[from]);
+                if seen >> slot & 1 == 0 {
+                    seen |= 1 << slot;
+                    take(block << BLOCK_BITS | i64::from(slot), &lines[from..until], &lines[..from]);
+                }
+            }
+        }
+    };
+    match own {
+        None => {
+            let mut statement = place.view.prepare_cached(&format!("SELECT block, lines FROM {table}"))?;
+            let mut rows = statement.query([])?;
+            while let Some(row) = rows.next()? {
+                search(row.get(0)?, row.get_ref(1)?.as_str()?, !0);
+            }
+        }
+        Some(own) => {
+            let sql = format!("SELECT lines FROM {table} WHERE block = ?1");
+            let mut statement = place.view.prepare_cached(&sql)?;
+            for (block, own) in own {
+                let mut rows = statement.query([block])?;
+                if let Some(row) = rows.next()? {
+                    search(block, row.get_ref(0)?.as_str()?, own);
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// How near a resource is: each word is in its name, or in its namespace, or is its kind or in the name of its cluster, and at
+/// least one is in its name. `before` are the lines before its own.
+fn nearness(
+    finder: &Finder<'_>,
+    kinds: &[HashSet<i64>],
+    line: &str,
+    before: &str,
+) -> Option<(SearchMatch, usize)> {
+    let name = line.split('\t').nth(1)?;
+    let (mut worst, mut beside) = (None, Vec::new());
+    for (term, kinds) in finder.terms().iter().zip(kinds) {
+        match term.nearness(name) {
+            Some(nearness) => worst = worst.max(Some(nearness)),
+            None => beside.push((term, kinds)),
+        }
+    }
+    let worst = worst?;
+    if !beside.is_empty() {
+        let place = |line: &str| {
+            let mut words = line.split('\t').skip(2);
+            Some((words.next()?.parse::<i64>().ok()?, words.next()?.to_owned()))
+        };
+        let (kind, namespace) = place(line).or_else(|| before.lines().rev().find_map(place))?;
+        let fits = |(term, kinds): &(&Term<'_>, &HashSet<i64>)| {
+            kinds.contains(&kind) || term.nearness(&namespace).is_some()
+        };
+        if !beside.iter().all(fits) {
+            return None;
+        }
+    }
+    Some((worst, name.len()))
+}
+
+/// For each word the kinds that it names, or all of a cluster in whose name it is.
+fn kinds(place: &Place<'_>, finder: &Finder<'_>) -> Result<Vec<HashSet<i64>>> {
+    let sql = r#"SELECT k.id, k."group", k.kind, c.name FROM kind k JOIN cluster c ON c.id = k.cluster_id WHERE k.kind <> ''"#;
+    let mut statement = place.view.prepare_cached(sql)?;
+    let names: Vec<Option<KindName>> = finder.terms().iter().map(|term| term.text.parse().ok()).collect();
+    let mut found = vec![HashSet::new(); names.len()];
+    if names.len() < 2 {
+        return Ok(found);
+    }
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let (id, kind): (i64, _) =
+            (row.get(0)?, Kind::new(row.get::<_, String>(1)?, row.get::<_, String>(2)?));
+        let cluster = row.get::<_, String>(3)?.to_lowercase();
+        for ((name, term), found) in names.iter().zip(finder.terms()).zip(&mut found) {
+            if name.as_ref().is_some_and(|name| name.means(&kind)) || term.nearness(&cluster).is_some() {
+                found.insert(id);
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// Resources, by name.
+pub(super) fn resources(
+    place: &Place<'_>,
+    log: &LogReader,
+    finder: &Finder<'_>,
+) -> Result<Hits<FoundResource>> {
+    let finder = finder.parted();
+    let Place { view, moment, scope, limit } = place;
+    let (kinds, mut candidates) = (kinds(place, &finder)?, Vec::new());
+    scan(place, "resource_lines", own_resources(place)?, &finder, |number, line, before| {
+        if let Some((nearness, length)) = nearness(&finder, &kinds, line, before) {
+            candidates.push(Candidate::new(nearness, length, number));
+        }
+    })?;
+    let sql = format!("SELECT {LAST} FROM resource r WHERE r.id = :id");
+    let mut last = view.prepare_cached(&sql)?;
+    let mut found = best(candidates, *limit, |number| {
+        let params = named_params! {
+            ":id": number, ":at": moment.offset.as_i64(), ":scope": scope.as_sql(), ":environment": None::<i64>,
+        };
+        let last: Option<i64> = last.query_row(params, |row| row.get(0)).optional()?.flatten();
+        let last = last.map(Offset::from_i64);
+        Ok(last.map(|last| Looked { is_gone: last < moment.offset, item: (number, last) }))
+    })?;
+    let mut items = Vec::with_capacity(found.items.len());
+    for hit in std::mem::take(&mut found.items) {
+        let (number, last) = hit.item;
+        let Some(held) = resources::with_numbers(view, last, &[number])?.pop() else { continue };
+        let gone = if last < moment.offset { Some(dated(gone_after(last), log)?) } else { None };
+        let item = FoundResource { resource: held.resource, gone };
+        items.push(Hit { nearness: hit.nearness, item });
+    }
+    Ok(Hits { items, more: found.more })
+}
+
+/// Deployments, by commit, user, branch or tag, or number; further words may be in their environment or project.
+pub(super) fn deployments(place: &Place<'_>, finder: &Finder<'_>) -> Result<Hits<Deployment>> {
+    let Place { moment, scope, limit, .. } = place;
+    let bits = i64::from(BLOCK_BITS);
+    let params: [(&str, &dyn rusqlite::ToSql); 3] =
+        [(":at", &moment.offset.as_i64()), (":scope", &scope.as_sql()), (":bits", &bits)];
+    let (own, mut candidates) = (own(place, OWN_DEPLOYMENTS, &params)?, Vec::new());
+    scan(place, "deployment_lines", own, finder, |number, line, _| {
+        let mut words = line.split('\t').skip(1);
+        let mut next = || words.next().unwrap_or_default();
+        let (id, sha, user, reference, beside) = (next(), next(), next(), next(), [next(), next()]);
+        // Digits in the midst of a number or a digest say nothing.
+        let begins = |nearness: &SearchMatch| *nearness <= SearchMatch::Prefix;
+        let mut worst = None;
+        for term in finder.terms() {
+            let own = [
+                term.nearness(id).filter(begins),
+                term.nearness(sha).filter(begins),
+                term.nearness(user),
+                term.nearness_of_path(reference),
+            ];
+            match own.into_iter().flatten().min() {
+                Some(nearness) => worst = worst.max(Some(nearness)),
+                None if beside.iter().any(|name| term.nearness_of_path(name).is_some()) => {}
+                None => return,
+            }
+        }
+        candidates.extend(worst.map(|nearness| Candidate::new(nearness, 0, number)));
+    })?;
+    best(candidates, *limit, |number| {
+        let found = deployments::with_number(place.view, moment, scope, number)?;
+        Ok(found.map(|item| Looked { is_gone: false, item }))
+    })
+}

@@ -1,0 +1,88 @@
+//! Search over everything that has a name, by words that people type.
+//!
+//! Names are compared one by one, in what belongs to the scope and nothing else: so that no order, no cut and no time
+//! depends on what others have, and any part of a name is found. What is found is held against the scope and the moment once
+//! more, the best first, until there is enough.
+//!
+//! Why: docs/decisions/0035-search-scans-packed-lines.md.
+
+mod catalog;
+mod images;
+mod lines;
+mod rank;
+mod terms;
+
+use rusqlite::Connection;
+use serde::Serialize;
+
+pub use self::terms::SearchTerms;
+
+use crate::concerns::Concerns;
+use crate::error::Result;
+use crate::moment::Moment;
+use crate::question::{Context, Question};
+use crate::scope::ResolvedScope;
+use strandline_protocol::{Answer, SearchResults, SearchType};
+
+/// The best of everything whose name holds some words, by groups.
+#[derive(Clone, Debug, Serialize)]
+pub struct Search {
+    /// What names are to hold.
+    pub terms: SearchTerms,
+    /// Which groups; empty for all.
+    pub types: Vec<SearchType>,
+    /// How many of each group at most.
+    pub limit: usize,
+}
+
+impl Search {
+    /// How many of each group are found unless more are asked for.
+    pub const DEFAULT: usize = 5;
+    /// The most of each group.
+    pub const MAX: usize = 100;
+
+    /// The question with these parts.
+    pub fn new(terms: SearchTerms, types: &[SearchType], limit: usize) -> Self {
+        Search { terms, types: types.to_vec(), limit: limit.clamp(1, Search::MAX) }
+    }
+}
+
+impl Question for Search {
+    const NAME: &'static str = "find";
+    type Answer = Answer<SearchResults>;
+
+    fn answer(&self, context: Context<'_>) -> Result<Self::Answer> {
+        let Context { view, log, moment, scope, .. } = context;
+        let finder = self.terms.finder();
+        let place = Place { view, moment: &moment, scope, limit: self.limit };
+        let is_wanted = |of: SearchType| self.types.is_empty() || self.types.contains(&of);
+        let mut found = SearchResults { query: self.terms.to_string(), ..SearchResults::default() };
+        if is_wanted(SearchType::Environments) {
+            found.environments = Some(catalog::environments(&place, &finder)?);
+        }
+        if is_wanted(SearchType::Projects) {
+            found.projects = Some(catalog::projects(&place, &finder)?);
+        }
+        if is_wanted(SearchType::Clusters) {
+            found.clusters = Some(catalog::clusters(&place, &finder)?);
+        }
+        if is_wanted(SearchType::Resources) {
+            found.resources = Some(lines::resources(&place, log, &finder)?);
+        }
+        if is_wanted(SearchType::Images) {
+            found.images = Some(images::images(&place, &finder)?);
+        }
+        if is_wanted(SearchType::Deployments) {
+            found.deployments = Some(lines::deployments(&place, &finder)?);
+        }
+        Ok(Answer { value: found, metadata: moment.snapshot(view, scope, &Concerns::Everything)? })
+    }
+}
+
+/// Where is searched, and how much of it is shown.
+struct Place<'a> {
+    view: &'a Connection,
+    moment: &'a Moment,
+    scope: &'a ResolvedScope,
+    limit: usize,
+}

@@ -1,0 +1,115 @@
+//! The order of what is found: how near its name is, whether it is there, the shorter name, what came last.
+
+use std::collections::BinaryHeap;
+
+use crate::error::Result;
+use strandline_protocol::{Hit, Hits, SearchMatch};
+
+const NEARNESS_SHIFT: u32 = 62;
+const LENGTH_SHIFT: u32 = 52;
+const LENGTH_MAX: u64 = (1 << (NEARNESS_SHIFT - LENGTH_SHIFT)) - 1;
+const NUMBER_MAX: u64 = (1 << LENGTH_SHIFT) - 1;
+
+/// Of so many that are equally near, what is there comes before what is gone.
+const COMPARED: usize = 200;
+
+/// A candidate by what of its place in the order is known from its name: the best is the greatest.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Candidate(u64);
+
+impl Candidate {
+    pub(super) fn new(nearness: SearchMatch, length: usize, number: i64) -> Self {
+        let nearness = SearchMatch::ALL.len() as u64 - 1 - nearness as u64;
+        let length = LENGTH_MAX - (length as u64).min(LENGTH_MAX);
+        Candidate(nearness << NEARNESS_SHIFT | length << LENGTH_SHIFT | number.cast_unsigned() & NUMBER_MAX)
+    }
+
+    fn nearness(self) -> SearchMatch {
+        let place = SearchMatch::ALL.len() as u64 - 1 - (self.0 >> NEARNESS_SHIFT);
+        usize::try_from(place)
+            .ok()
+            .and_then(|n| SearchMatch::ALL.get(n).copied())
+            .unwrap_or(SearchMatch::Substring)
+    }
+
+    fn number(self) -> i64 {
+        (self.0 & NUMBER_MAX).cast_signed()
+    }
+}
+
+/// What a candidate is, looked at closely.
+pub(super) struct Looked<T> {
+    pub(super) is_gone: bool,
+    pub(super) item: T,
+}
+
+/// The best of the candidates. `look` gives none for what the caller does not see at the moment: it takes no place from
+/// what they see.
+pub(super) fn best<T>(
+    candidates: Vec<Candidate>,
+    limit: usize,
+    mut look: impl FnMut(i64) -> Result<Option<Looked<T>>>,
+) -> Result<Hits<T>> {
+    let (mut heap, mut found) = (BinaryHeap::from(candidates), Vec::new());
+    while let Some(nearness) = heap.peek().map(|best| best.nearness())
+        && found.len() <= limit
+    {
+        let (mut alike, mut present) = (Vec::new(), 0);
+        while let Some(next) = heap.peek().filter(|next| next.nearness() == nearness) {
+            if present > limit || alike.len() >= COMPARED {
+                break;
+            }
+            let looked = look(next.number())?;
+            heap.pop();
+            if let Some(looked) = looked {
+                present += usize::from(!looked.is_gone);
+                alike.push(looked);
+            }
+        }
+        alike.sort_by_key(|looked| looked.is_gone);
+        found.extend(alike.into_iter().map(|looked| Hit { nearness, item: looked.item }));
+    }
+    let more = found.len() > limit;
+    found.truncate(limit);
+    Ok(Hits { items: found, more })
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+mod tests {
+    use super::*;
+    use SearchMatch::{Exact, Prefix, Substring, Word};
+
+    #[test]
+    fn the_nearest_then_what_is_there_then_the_shorter_then_the_last() {
+        // By number: nearness, length, gone; the odd one is not in sight.
+        let all = [
+            (Substring, 3, false),
+            (Exact, 3, true),
+            (Exact, 3, false),
+            (Exact, 3, false),
+            (Prefix, 9, false),
+            (Prefix, 5, false),
+            (Word, 4, true),
+            (Exact, 3, false),
+        ];
+        let candidates =
+            || all.iter().zip(0..).map(|((near, length, _), n)| Candidate::new(*near, *length, n)).collect();
+        let look = |n: i64| {
+            let (_, _, is_gone) = all[usize::try_from(n).unwrap()];
+            Ok((n != 7).then_some(Looked { is_gone, item: n }))
+        };
+        let found = best(candidates(), 100, look).unwrap();
+        assert_eq!(found.items.iter().map(|hit| hit.item).collect::<Vec<_>>(), [3, 2, 1, 5, 4, 6, 0]);
+        assert_eq!(
+            found.items.iter().map(|hit| hit.nearness).collect::<Vec<_>>(),
+            [Exact, Exact, Exact, Prefix, Prefix, Word, Substring]
+        );
+        assert!(!found.more);
+        for limit in 1..7 {
+            let cut = best(candidates(), limit, look).unwrap();
+            assert_eq!((cut.items.as_slice(), cut.more), (&found.items[..limit], true), "{limit}");
+        }
+        assert!(!best(candidates(), 7, look).unwrap().more);
+    }
+}
