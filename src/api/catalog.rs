@@ -264,7 +264,7 @@ async fn require_own_deployment(
 }
 
 /// The deployment that an address names.
-pub(super) fn deployment_id(request: &Request) -> Result<DeploymentId, Problem> {
+pub(crate) fn deployment_id(request: &Request) -> Result<DeploymentId, Problem> {
     let text = request.argument(0);
     let number = text.parse().ok().filter(|number| i64::try_from(*number).is_ok());
     number

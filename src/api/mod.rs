@@ -31,5 +31,6 @@ mod timeline;
 mod tokens;
 mod watch;
 
+pub(crate) use catalog::deployment_id;
 pub use metrics::prometheus_text;
 pub use routes::routes;

@@ -4,6 +4,7 @@ use askama::Template;
 use http::StatusCode;
 
 use super::chip::{Chip, Choice};
+use super::deployments;
 use super::field::Field;
 use super::live;
 use super::render::{html, sentence};
@@ -48,7 +49,7 @@ const FILTERS: [(&str, Parameter); 13] = [
 struct Row {
     id: String,
     subject: String,
-    /// The resource as it was after the change, or before its end.
+    /// The resource as it was after the change, or before its end; the deployment as it was recorded.
     href: Option<String>,
     summary: String,
     /// How much controllers did about it.
@@ -172,6 +173,10 @@ fn row(entry: &FeedEntry, now: Timestamp) -> Row {
         let (id, cluster) = (percent_encode(resource.id.as_str()), percent_encode(&resource.key.cluster));
         format!("/resources/{id}?at={as_of}&cluster={cluster}")
     });
+    let deployment = entry.entry.deployment.as_ref().map(|deployment| {
+        let then = Shell { keep: format!("?at={as_of}"), ..Shell::bare("") };
+        deployments::href(&then, &deployment.spec)
+    });
     let environment = |one: &strandline_protocol::FeedEnvironment| {
         let href = format!("/environments/{}?at={offset}", percent_encode(one.id.as_str()));
         (shown(one.id.as_str()), href)
@@ -184,7 +189,7 @@ fn row(entry: &FeedEntry, now: Timestamp) -> Row {
     Row {
         id: entry.entry.id.clone(),
         subject: shown(&entry_subject(&entry.entry)),
-        href,
+        href: href.or(deployment),
         summary: shown(&entry.summary),
         followed,
         time: Time::new(entry.entry.observed_at, now),

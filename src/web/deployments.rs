@@ -1,9 +1,10 @@
 //! The newest deployments to an environment, as its page shows them, and what a stopped one left behind.
 
 use super::links;
-use super::shell::Time;
+use super::shell::{Shell, Time};
 use crate::app::LinkTemplate;
 use crate::format::{deployment_time, visible};
+use crate::http::params::PROJECT_ONE;
 use strandline_model::{DeploymentSpec, DeploymentStatus, Timestamp};
 use strandline_protocol::{Deployment, LeftBehind};
 use strandline_query::PageRequest;
@@ -23,8 +24,7 @@ pub(super) fn newest() -> PageRequest {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Line {
     pub(super) id: u64,
-    /// The project whose job deploys.
-    pub(super) project: String,
+    pub(super) href: String,
     pub(super) status: &'static str,
     /// The class of colours that its status has.
     pub(super) class: &'static str,
@@ -43,15 +43,22 @@ pub(super) struct Line {
 
 /// Deployments to an environment of `project`.
 pub(super) fn lines(
+    shell: &Shell,
     deployments: &[Deployment],
     project: &str,
     templates: &[LinkTemplate],
     now: Timestamp,
 ) -> Vec<Line> {
-    deployments.iter().map(|deployment| line(deployment, project, templates, now)).collect()
+    deployments.iter().map(|deployment| line(shell, deployment, project, templates, now)).collect()
 }
 
-fn line(deployment: &Deployment, project: &str, templates: &[LinkTemplate], now: Timestamp) -> Line {
+fn line(
+    shell: &Shell,
+    deployment: &Deployment,
+    project: &str,
+    templates: &[LinkTemplate],
+    now: Timestamp,
+) -> Line {
     let spec = &deployment.spec;
     let shown = |text: &str| visible(text).into_owned();
     let refused = spec.authorization.as_ref().filter(|told| !told.allowed).map(|told| told.message.as_str());
@@ -59,7 +66,7 @@ fn line(deployment: &Deployment, project: &str, templates: &[LinkTemplate], now:
         spec.agent.as_ref().map(|agent| format!("{} through {}", agent.kubernetes_namespace, agent.agent));
     Line {
         id: spec.id.0,
-        project: spec.project.clone(),
+        href: href(shell, spec),
         status: spec.status.as_str(),
         class: class(spec.status),
         what: shown(&what(spec)),
@@ -71,7 +78,12 @@ fn line(deployment: &Deployment, project: &str, templates: &[LinkTemplate], now:
     }
 }
 
-const fn class(status: DeploymentStatus) -> &'static str {
+/// The page of a deployment.
+pub(super) fn href(shell: &Shell, spec: &DeploymentSpec) -> String {
+    shell.href(&format!("/deployments/{}", spec.id.0), &[(PROJECT_ONE, &spec.project)])
+}
+
+pub(super) const fn class(status: DeploymentStatus) -> &'static str {
     match status {
         DeploymentStatus::Success => "healthy",
         DeploymentStatus::Failed => "degraded",
@@ -81,7 +93,7 @@ const fn class(status: DeploymentStatus) -> &'static str {
     }
 }
 
-fn what(spec: &DeploymentSpec) -> String {
+pub(super) fn what(spec: &DeploymentSpec) -> String {
     let sha: String = spec.sha.chars().take(SHORT_SHA).collect();
     let parts = [spec.reference.as_str(), sha.as_str()];
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
@@ -160,7 +172,14 @@ mod tests {
                 "https://git/{project}/-/commit/{sha}",
                 crate::app::OF_DEPLOYMENT,
             );
-            lines(&[deployment], project, &template.ok().into_iter().collect::<Vec<_>>(), NOON).remove(0)
+            lines(
+                &Shell::bare(""),
+                &[deployment],
+                project,
+                &template.ok().into_iter().collect::<Vec<_>>(),
+                NOON,
+            )
+            .remove(0)
         };
         let line = told(&spec, "shop/web");
         assert_eq!((line.status, line.class), ("success", "healthy"));

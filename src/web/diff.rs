@@ -6,8 +6,8 @@ mod rows;
 use askama::Template;
 use http::StatusCode;
 
-pub(super) use self::rows::LAYOUT;
-use self::rows::{Layout, Pair, Row};
+use self::rows::Layout;
+pub(super) use self::rows::{LAYOUT, Pair, Row};
 use super::field::Field;
 use super::render::html;
 use super::shell::{Badge, Shell};
@@ -31,9 +31,9 @@ use strandline_syntax::percent_encode;
 
 /// One side of what is compared.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Side {
+pub(super) struct Side {
     /// `From` or `To`, or of two environments their names.
-    label: String,
+    pub(super) label: String,
     href: String,
     text: String,
     badge: Option<Badge>,
@@ -41,13 +41,13 @@ struct Side {
 
 /// What became of one resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Block {
+pub(super) struct Block {
     /// None where the page is of one resource.
-    title: Option<(String, String)>,
+    pub(super) title: Option<(String, String)>,
     /// One below the other; none side by side.
-    rows: Vec<Row>,
+    pub(super) rows: Vec<Row>,
     /// Side by side; none one below the other.
-    pairs: Vec<Pair>,
+    pub(super) pairs: Vec<Pair>,
 }
 
 impl Block {
@@ -227,7 +227,6 @@ fn environment_view(request: &Request, found: &EnvironmentDiff, now: Timestamp) 
         href: here(request, &[(CHILDREN, other), (CONTINUE, None)]),
         chosen: children,
     });
-    let renamed = names(found);
     DiffPage {
         of: (base.of.0, format!("{}{}", base.of.1, base.shell.keep)),
         with: Some(
@@ -238,7 +237,7 @@ fn environment_view(request: &Request, found: &EnvironmentDiff, now: Timestamp) 
         summary: counted(&found.counts),
         names: shown(&found.names.join(", ")),
         ways,
-        blocks: found.items.iter().map(|item| block(request, found, &renamed, item)).collect(),
+        blocks: blocks(request, found),
         next: found
             .metadata
             .next
@@ -246,6 +245,12 @@ fn environment_view(request: &Request, found: &EnvironmentDiff, now: Timestamp) 
             .map(|token| here(request, &[(AT, None), (CONTINUE, Some(token))])),
         ..base
     }
+}
+
+/// What became of each resource.
+pub(super) fn blocks(request: &Request, found: &EnvironmentDiff) -> Vec<Block> {
+    let renamed = names(found);
+    found.items.iter().map(|item| block(request, found, &renamed, item)).collect()
 }
 
 fn block(request: &Request, found: &EnvironmentDiff, names: &NameMap, item: &ResourceChange) -> Block {

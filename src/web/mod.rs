@@ -7,6 +7,7 @@ mod changes;
 mod chip;
 mod contract;
 mod coverage;
+mod deployment;
 mod deployments;
 mod diff;
 mod edges;
@@ -43,8 +44,8 @@ use crate::http::auth::CALLBACK;
 use crate::http::context::Context;
 use crate::http::params::{
     AGENT, AT, BY, CHILDREN, CLUSTER, CLUSTERS, COLLAPSE, CONTINUE, CONTROLLERS, ENVIRONMENT, FROM, GROUP,
-    GROUP_BY, HEALTH, IGNORE, IMAGE, INCLUDE, LABELS, MAP, NAME, ORDER, PROJECT, Query, REGION, SINCE, STATE,
-    TIER, TO, TYPE, TZ, UNDER, UNTIL, VIEW, WINDOW, WITH,
+    GROUP_BY, HEALTH, IGNORE, IMAGE, INCLUDE, LABELS, MAP, NAME, ORDER, PROJECT, PROJECT_ONE, Query, REGION,
+    SINCE, STATE, TIER, TO, TYPE, TZ, UNDER, UNTIL, VIEW, WINDOW, WITH,
 };
 use crate::http::problem::Problem;
 use crate::http::respond::{self, Response};
@@ -110,6 +111,8 @@ pub const ROUTES: &[Route<AppState>] = &[
         .get(&[FROM, AT, TZ, CLUSTER, INCLUDE, IGNORE, LAYOUT], |state, request| {
             Box::pin(answer(state, request, diff::of_resource))
         }),
+    Route::at("/deployments/{id}")
+        .get(&[AT, TZ, PROJECT_ONE], |state, request| Box::pin(answer(state, request, deployment::page))),
     Route::at("/resources/{uid}/object.yaml")
         .get(&[AT, TZ, CLUSTER], |state, request| Box::pin(answer(state, request, resource::yaml::file))),
     Route::at("/resources/{uid}")

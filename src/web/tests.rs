@@ -1,6 +1,7 @@
 //! Pages from fixed answers: what they show, and that nothing a cluster wrote is taken for more than text.
 
 mod address;
+pub(super) mod deployment;
 mod diff;
 mod environment;
 mod escaping;

@@ -1,5 +1,6 @@
 //! What happened over time, as lanes below the bar of health, and what changed before something went wrong.
 
+use super::deployments;
 use super::shell::{Badge, Shell, Time};
 use super::strip::Strip;
 use super::tree::resource_href;
@@ -172,6 +173,7 @@ fn line(shell: &Shell, request: &Request, entry: &Entry, now: Timestamp) -> Line
     let resource = entry.resource.as_ref().map(|resource| (&resource.id, &resource.key));
     let event = entry.event.as_ref().map(|event| (&event.uid, &event.key));
     let about = resource.or(event).filter(|(uid, _)| !uid.as_str().is_empty());
+    let deployment = entry.deployment.as_ref().map(|deployment| deployments::href(shell, &deployment.spec));
     let class = match (entry.what.as_str(), &entry.health) {
         ("warned", _) => "degraded",
         ("unwatched", _) => "unknown",
@@ -182,7 +184,7 @@ fn line(shell: &Shell, request: &Request, entry: &Entry, now: Timestamp) -> Line
         time: Time::new(entry.observed_at, now),
         at: moment(request, entry.observed_at),
         subject: visible(&entry_subject(entry)).into_owned(),
-        href: about.map(|(uid, key)| resource_href(shell, uid, &key.cluster)),
+        href: about.map(|(uid, key)| resource_href(shell, uid, &key.cluster)).or(deployment),
         words: visible(&entry_words(entry)).into_owned(),
         class,
     }

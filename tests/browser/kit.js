@@ -23,6 +23,7 @@ const pages = [
   [`/resources/${scenario.resource}/diff`, 200],
   [`/resources/${scenario.resource}/diff?layout=split&include=metadata,status,noise`, 200],
   [`/resources/${scenario.resource}/diff?layout=round`, 400],
+  [`/deployments/${scenario.deployment}`, 200],
   ["/changes", 200],
   ["/changes?type=spec,created,deleted,deployment,health,warning&controllers=true", 200],
   ["/changes?type=moon&since=soon", 400],
@@ -31,6 +32,7 @@ const pages = [
   ["/coverage", 200],
   ["/help/troubleshooting", 200],
   ["/environments/nothing?at=1", 404],
+  ["/deployments/9", 404],
   ["/nothing", 404],
 ];
 

@@ -94,6 +94,21 @@ fn pod(namespace: &str, name: &str, round: u64, waiting: bool) -> Value {
     })
 }
 
+/// Records that a deployment to the environment ended.
+async fn deploy(server: &Server, id: u64, reference: &str, status: &str) -> Result<()> {
+    let spec = json!({
+        "id": id, "project": "shop/web", "environment": "production", "status": "running", "ref": reference,
+        "sha": "0123456789abcdef", "user": "alice", "job": "deploy <b>web</b>",
+    });
+    let (code, answer) = server.send("POST", "/deployments", "", &spec).await?;
+    if code != 201 {
+        return Err(format!("the deployment is not recorded: {code} {answer}").into());
+    }
+    let (code, answer) =
+        server.send("PUT", &format!("/deployments/{id}"), "", &json!({"status": status})).await?;
+    if code == 200 { Ok(()) } else { Err(format!("its end is not recorded: {code} {answer}").into()) }
+}
+
 /// Lets a Pod fail and recover until the task ends.
 async fn keep_changing(simulated: Arc<ApiServer>) {
     for round in 1.. {
@@ -116,7 +131,14 @@ async fn pages_work_in_a_browser() -> Result<()> {
     simulated.apply(pod("shop", "well", 0, false));
     simulated.apply(pod("pulse", "heart", 0, false));
     let server = Server::start(folder.path(), &config).await?;
+    server
+        .until("/environments/shop.web.production/resources?kind=Pod", |list| items(list).count() > 0)
+        .await?;
+    deploy(&server, 1, "v1", "success").await?;
     for round in 1..5 {
+        if round == 4 {
+            deploy(&server, 2, "v2", "failed").await?;
+        }
         simulated.apply(pod("shop", "ill", round, round % 2 == 0));
         let shows = |list: &Value| {
             items(list).any(|one| one["name"] == "ill" && (one["health"] == "Degraded") == (round % 2 == 0))
@@ -130,7 +152,7 @@ async fn pages_work_in_a_browser() -> Result<()> {
     let offset = list["metadata"]["offset"].as_u64().ok_or("no offset")?;
     let scenario = json!({
         "environment": "shop.web.production", "pulse": "shop.pulse.production", "resource": ill,
-        "before": offset - 1,
+        "before": offset - 1, "deployment": 2,
     });
     let changing = tokio::spawn(keep_changing(Arc::clone(&simulated)));
     let played = browser.play(&server, &scenario).await;

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use http_body_util::{BodyExt, Empty};
+use bytes::Bytes;
+use http_body_util::{BodyExt, Empty, Full};
 use hyper_util::client::legacy::Client;
 use hyper_util::rt::TokioExecutor;
 use serde_json::Value;
@@ -185,6 +186,29 @@ impl Server {
         }
     }
 
+    /// Sends a request below `/api/v1`, with a token unless that is empty: status and answer.
+    pub(crate) async fn send(
+        &self,
+        method: &str,
+        path: &str,
+        token: &str,
+        body: &Value,
+    ) -> Result<(u16, Value)> {
+        let mut request = http::Request::builder()
+            .method(method)
+            .uri(format!("{}/api/v1{path}", self.url))
+            .header("content-type", "application/json");
+        if !token.is_empty() {
+            request = request.header("authorization", format!("Bearer {token}"));
+        }
+        let body = if body.is_null() { String::new() } else { body.to_string() };
+        let client = Client::builder(TokioExecutor::new()).build_http::<Full<Bytes>>();
+        let response = client.request(request.body(Full::from(body))?).await?;
+        let status = response.status().as_u16();
+        let body = response.into_body().collect().await?.to_bytes();
+        Ok((status, serde_json::from_slice(&body).unwrap_or(Value::Null)))
+    }
+
     /// Asks until an answer is as wanted; tells the last answer when it never is.
     pub(crate) async fn until(&self, path: &str, wanted: impl Fn(&Value) -> bool) -> Result<Value> {
         let started = Instant::now();
@@ -226,7 +250,7 @@ impl Server {
 
 /// Status and body of a GET.
 pub(crate) async fn get(url: &str) -> Result<(u16, String)> {
-    let client = Client::builder(TokioExecutor::new()).build_http::<Empty<bytes::Bytes>>();
+    let client = Client::builder(TokioExecutor::new()).build_http::<Empty<Bytes>>();
     let response = client.get(url.parse()?).await?;
     let status = response.status().as_u16();
     let body = response.into_body().collect().await?.to_bytes();

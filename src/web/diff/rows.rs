@@ -30,16 +30,16 @@ impl FromStr for Layout {
 
 /// A line of differences; its sign stands in it, so that the colour says nothing more.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Row {
-    pub(super) mark: Mark,
+pub(in crate::web) struct Row {
+    pub(in crate::web) mark: Mark,
     /// The sign, with the room behind it; empty side by side, where the column says it.
-    pub(super) sign: String,
-    pub(super) spans: Vec<Span>,
+    pub(in crate::web) sign: String,
+    pub(in crate::web) spans: Vec<Span>,
 }
 
 /// A line of both sides.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Pair {
+pub(in crate::web) enum Pair {
     /// What concerns both.
     Both(Row),
     Sides(Option<Row>, Option<Row>),

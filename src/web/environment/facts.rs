@@ -1,5 +1,6 @@
 //! What a card beside the cause says of an environment: its version, who deployed it, where it runs, what it holds.
 
+use super::super::deployments;
 use super::super::places::{Place, places};
 use super::super::shell::{Badge, Shell, Time, counts, within};
 use crate::format::visible;
@@ -19,6 +20,7 @@ pub(super) struct Deployed {
     /// The one before it that ended well, where it is another; empty for none.
     pub(super) before: String,
     pub(super) by: String,
+    pub(super) href: String,
     pub(super) when: Time,
     /// Its status, where it did not end well.
     pub(super) status: Option<&'static str>,
@@ -46,7 +48,7 @@ impl Facts {
     ) -> Self {
         let shown = |text: &str| visible(text).into_owned();
         Facts {
-            deployed: deployed(newest, now),
+            deployed: deployed(shell, newest, now),
             tier: environment.tier.as_str(),
             region: shown(&environment.region),
             region_href: within(shell, REGION, &environment.region),
@@ -58,7 +60,7 @@ impl Facts {
     }
 }
 
-fn deployed(newest: &[Deployment], now: Timestamp) -> Option<Deployed> {
+fn deployed(shell: &Shell, newest: &[Deployment], now: Timestamp) -> Option<Deployed> {
     let (first, earlier) = newest.split_first()?;
     let shown = |text: &str| visible(text).into_owned();
     let commit = |of: &Deployment| shown(&of.spec.sha.chars().take(SHORT_SHA).collect::<String>());
@@ -74,6 +76,7 @@ fn deployed(newest: &[Deployment], now: Timestamp) -> Option<Deployed> {
         commit: if spec.reference.is_empty() { String::new() } else { commit(first) },
         before: before.unwrap_or_default(),
         by: shown(&spec.user),
+        href: deployments::href(shell, spec),
         when: Time::new(spec.finished_at.unwrap_or(first.observed_at), now),
         status: (spec.status != DeploymentStatus::Success).then(|| spec.status.as_str()),
     })

@@ -198,7 +198,7 @@ impl Panel {
                 next: next(&found.metadata.next),
             },
             Shown::Deployments(found) => Panel::Deployments {
-                deployments: deployments::lines(&found.items, &environment.project, templates, now),
+                deployments: deployments::lines(shell, &found.items, &environment.project, templates, now),
                 next: next(&found.metadata.next),
             },
             Shown::Events(found) => Panel::Events {

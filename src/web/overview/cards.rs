@@ -90,7 +90,7 @@ pub(super) fn cards(
             instead: instead(one),
             changes: changes.map(|before| likeliest(before.causes)).unwrap_or_default(),
             version: one.version.as_ref().map(version),
-            deployed: one.last_deployment.as_ref().map(|deployment| deployed(deployment, now)),
+            deployed: one.last_deployment.as_ref().map(|deployment| deployed(shell, deployment, now)),
             links,
             href: own,
         }

@@ -2,6 +2,7 @@
 
 use super::selection::Selection;
 use crate::format::{deployment_time, lasted, visible};
+use crate::web::deployments;
 use crate::web::shell::{Badge, Shell, Time};
 use std::time::Duration;
 use strandline_model::{DeploymentStatus, Health, Timestamp};
@@ -48,6 +49,7 @@ pub(super) struct Deployed {
     pub(super) who: String,
     pub(super) what: String,
     pub(super) number: u64,
+    pub(super) href: String,
     pub(super) when: Time,
 }
 
@@ -84,7 +86,7 @@ pub(super) fn row(
         last_known: one.last_known.map(|health| Badge::new(Some(health))),
         since: Time::new(one.since, now),
         version: one.version.as_ref().map(version),
-        deployed: one.last_deployment.as_ref().map(|deployment| deployed(deployment, now)),
+        deployed: one.last_deployment.as_ref().map(|deployment| deployed(shell, deployment, now)),
         strip: span.map(|span| strip(one, span)).unwrap_or_default(),
         clusters: shown(&one.clusters.join(", ")),
         is_urgent: one.health.is_some_and(Health::needs_attention),
@@ -105,7 +107,7 @@ pub(super) fn version(version: &EnvironmentVersion) -> Version {
     Version { tags: visible(&tags).into_owned(), repository: visible(&version.repository).into_owned() }
 }
 
-pub(super) fn deployed(deployment: &Deployment, now: Timestamp) -> Deployed {
+pub(super) fn deployed(shell: &Shell, deployment: &Deployment, now: Timestamp) -> Deployed {
     let spec = &deployment.spec;
     let (status, class) = match spec.status {
         DeploymentStatus::Success => ("", "none"),
@@ -121,6 +123,7 @@ pub(super) fn deployed(deployment: &Deployment, now: Timestamp) -> Deployed {
         who: visible(&spec.user).into_owned(),
         what: visible(&what.collect::<Vec<_>>().join(" ")).into_owned(),
         number: spec.id.0,
+        href: deployments::href(shell, spec),
         when: Time::new(deployment_time(deployment), now),
     }
 }

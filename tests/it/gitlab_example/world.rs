@@ -4,10 +4,6 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-use bytes::Bytes;
-use http_body_util::{BodyExt, Full};
-use hyper_util::client::legacy::Client;
-use hyper_util::rt::TokioExecutor;
 use serde_json::{Value, json};
 use strandline::http::auth::TokenHash;
 use tempfile::TempDir;
@@ -156,19 +152,7 @@ impl World {
         token: &str,
         body: &Value,
     ) -> Result<(u16, Value)> {
-        let mut request = http::Request::builder()
-            .method(method)
-            .uri(format!("{}/api/v1{path}", self.server.url()))
-            .header("content-type", "application/json");
-        if !token.is_empty() {
-            request = request.header("authorization", format!("Bearer {token}"));
-        }
-        let body = if body.is_null() { String::new() } else { body.to_string() };
-        let client = Client::builder(TokioExecutor::new()).build_http::<Full<Bytes>>();
-        let response = client.request(request.body(Full::from(body))?).await?;
-        let status = response.status().as_u16();
-        let body = response.into_body().collect().await?.to_bytes();
-        Ok((status, serde_json::from_slice(&body).unwrap_or(Value::Null)))
+        self.server.send(method, path, token, body).await
     }
 
     /// What a caller with this token reads.
