@@ -95,6 +95,7 @@ impl BackupError {
             BackupError::Log(LogError::Damaged { .. } | LogError::Truncated { .. }) => {
                 Some("the copy was deleted, and the log was not changed; run `strandline doctor` for details")
             }
+            BackupError::Log(error @ LogError::Newer { .. }) => error.hint(),
             BackupError::Log(error) if error.is_disk_full() => Some("free disk space for the backup"),
             BackupError::Log(_) | BackupError::Lock(LockError::Io { .. }) | BackupError::Io { .. } => None,
         }

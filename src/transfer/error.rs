@@ -121,6 +121,7 @@ impl TransferError {
             TransferError::Log(error) if error.is_disk_full() => {
                 Some("nothing was imported; an import needs twice the size of its changes in free disk space")
             }
+            TransferError::Log(error @ LogError::Newer { .. }) => error.hint(),
             TransferError::Log(_) | TransferError::Lock(LockError::Io { .. }) | TransferError::Io { .. } => {
                 None
             }

@@ -28,6 +28,7 @@ mod https;
 mod kept_log;
 mod monitoring;
 mod namespaces;
+mod old_logs;
 mod package;
 mod past;
 mod probe;

@@ -114,9 +114,9 @@ impl LogError {
     /// What to do about it, in a sentence.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
-            LogError::Newer { .. } => {
-                Some("run the newer version that wrote it, or choose another directory with --data")
-            }
+            LogError::Newer { .. } => Some(
+                "run the version that wrote it or a newer one; to stay at this version, restore a backup from before the upgrade",
+            ),
             LogError::Truncated { .. } => Some(
                 "nothing was changed; restore log.db, its -wal and log.head together from a backup, or continue without \
                  the lost records with `strandline doctor --data DIR --accept-loss`",

@@ -14,6 +14,7 @@ use super::file;
 use super::floors::{self, Floor};
 use super::keyframes::Keyframes;
 use super::row::{self, RawRow};
+use super::schema;
 use super::solid::Unpacked;
 use crate::delta::{Codec, Dictionary};
 use strandline_model::{Offset, Timestamp};
@@ -66,9 +67,11 @@ impl LogReader {
     /// Opens the log of a data directory.
     ///
     /// # Errors
-    /// When the file cannot be opened or is not a log.
+    /// When the file cannot be opened, is not a log, or is newer than this program.
     pub fn open(directory: &Path) -> Result<Self, LogError> {
-        Ok(LogReader::over(file::open_reader(directory)?))
+        let connection = file::open_reader(directory)?;
+        schema::refuse_newer(&connection, &file::path(directory))?;
+        Ok(LogReader::over(connection))
     }
 
     /// Opens the log of a data directory, on a full disk as well as long as nobody writes it. As soon as somebody does,
@@ -83,9 +86,11 @@ impl LogReader {
     /// Opens the log of a data directory from outside, leaving no trace.
     ///
     /// # Errors
-    /// When the file cannot be opened or is not a log.
+    /// When the file cannot be opened, is not a log, or is newer than this program.
     pub fn inspect(directory: &Path) -> Result<Self, LogError> {
-        Ok(LogReader::over(file::open_inspector(directory)?))
+        let connection = file::open_inspector(directory)?;
+        schema::refuse_newer(&connection, &file::path(directory))?;
+        Ok(LogReader::over(connection))
     }
 
     /// Reads over a connection that is open already.

@@ -86,6 +86,14 @@ pub(super) fn check_schema(connection: &Connection, path: &Path) -> Result<Optio
     Ok(newest)
 }
 
+/// Refuses a newer schema, whose changes could mean something else. One that is damaged may still be read.
+pub(super) fn refuse_newer(connection: &Connection, path: &Path) -> Result<(), LogError> {
+    match check_schema(connection, path) {
+        Err(error @ LogError::Newer { .. }) => Err(error),
+        Ok(_) | Err(_) => Ok(()),
+    }
+}
+
 /// Every table and index with the statement that made it.
 pub(super) fn statements_of(connection: &Connection) -> rusqlite::Result<BTreeMap<String, String>> {
     let sql = "SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL";
