@@ -1,4 +1,5 @@
-//! What pages load besides themselves: one style sheet, one script and an icon, all from the binary.
+//! What pages load besides themselves: one style sheet, one script and an icon, all from the binary; and once something is
+//! searched for, the module that suggests matches.
 //!
 //! Both are written as several files and joined here, so that a page takes three requests. A style sheet is added to
 //! `STYLES`, a module to `SCRIPTS` after those that it imports. The modules are ordinary ES modules, for editors and linters;
@@ -40,7 +41,7 @@ pub(super) fn light(name: &str) -> &'static str {
 }
 
 /// What makes pages more comfortable.
-const SCRIPTS: [&str; 9] = [
+const SCRIPTS: [&str; 10] = [
     include_str!("assets/script/island.js"),
     include_str!("assets/script/settings.js"),
     include_str!("assets/script/times.js"),
@@ -50,7 +51,11 @@ const SCRIPTS: [&str; 9] = [
     include_str!("assets/script/patch.js"),
     include_str!("assets/script/live.js"),
     include_str!("assets/script/rail.js"),
+    include_str!("assets/script/search.js"),
 ];
+
+/// What the search field loads when it is used first.
+const SUGGEST_SCRIPTS: [&str; 1] = [include_str!("assets/script/suggest.js")];
 
 /// Something that pages load.
 pub(super) struct Asset {
@@ -66,6 +71,10 @@ pub(super) static STYLE: LazyLock<Asset> =
 
 pub(super) static SCRIPT: LazyLock<Asset> =
     LazyLock::new(|| Asset::new("script.js", "text/javascript; charset=utf-8", join_modules(&SCRIPTS)));
+
+pub(super) static SUGGEST: LazyLock<Asset> = LazyLock::new(|| {
+    Asset::new("suggest.js", "text/javascript; charset=utf-8", join_modules(&SUGGEST_SCRIPTS))
+});
 
 /// The sign of the program.
 pub(super) static ICON: LazyLock<Asset> =
@@ -109,7 +118,7 @@ fn join_modules(modules: &[&str]) -> String {
 
 /// `/assets/{name}`.
 pub(super) async fn asset(request: Request) -> Result<Response, Problem> {
-    let mut assets = [&STYLE, &SCRIPT, &ICON].into_iter();
+    let mut assets = [&STYLE, &SCRIPT, &SUGGEST, &ICON].into_iter();
     let asset = assets.find(|asset| asset.name == request.argument(0));
     let asset = asset.ok_or_else(|| Problem::no_such_address(&request.context.path))?;
     let mut response = tagged(&request.context, asset.content_type, asset.body.clone().into_bytes());
@@ -128,10 +137,12 @@ mod tests {
 
     /// What a module may send, all together.
     const SCRIPT_BYTES_MAX: usize = 25 * 1024;
+    const SUGGEST_BYTES_MAX: usize = 5 * 1024;
 
     #[test]
     fn the_script_is_small_and_names_nothing_twice() {
         assert!(SCRIPT.body.len() <= SCRIPT_BYTES_MAX, "{} bytes", SCRIPT.body.len());
+        assert!(SUGGEST.body.len() <= SUGGEST_BYTES_MAX, "{} bytes", SUGGEST.body.len());
         let mut names = BTreeSet::new();
         for line in SCRIPTS.iter().flat_map(|module| module.lines()) {
             let line = line.strip_prefix("export ").unwrap_or(line);
@@ -147,12 +158,14 @@ mod tests {
         assert!(names.contains("Island"));
         for word in ["import ", "export ", "innerHTML", "eval(", "insertAdjacentHTML", "document.write"] {
             assert!(!SCRIPT.body.contains(word), "{word}");
+            assert!(!SUGGEST.body.contains(word), "{word}");
         }
     }
 
     #[test]
     fn a_module_is_joined_after_those_that_it_imports() {
-        let files = ["island", "settings", "times", "copy", "chart", "graph", "patch", "live", "rail"];
+        let files =
+            ["island", "settings", "times", "copy", "chart", "graph", "patch", "live", "rail", "search"];
         assert_eq!(files.len(), SCRIPTS.len());
         for (place, module) in SCRIPTS.iter().enumerate() {
             for import in module.lines().filter(|line| line.starts_with("import ")) {

@@ -1,8 +1,8 @@
-//! `/help/troubleshooting`: what messages of answers and pages refer to, the same text as in `docs`.
+//! `/help/{page}`: what messages of answers and pages refer to, the same text as in `docs`.
 
 use askama::Template;
 use http::StatusCode;
-use pulldown_cmark::{Event, Parser, Tag, TagEnd, html::push_html};
+use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd, html::push_html};
 
 use super::render::html;
 use super::shell::Shell;
@@ -11,6 +11,7 @@ use crate::http::request::Request;
 use crate::http::respond::Response;
 
 const TROUBLESHOOTING: &str = include_str!("../../docs/troubleshooting.md");
+const SEARCH: &str = include_str!("../../docs/search.md");
 
 #[derive(Template)]
 #[template(path = "help.html")]
@@ -21,10 +22,12 @@ pub(super) struct HelpPage {
 
 /// The page; it tells nothing of what is recorded, so nobody is asked who they are.
 pub(super) async fn page(request: Request) -> Result<Response, Problem> {
-    if request.argument(0) != "troubleshooting" {
-        return Err(Problem::no_such_address(&request.context.path));
-    }
-    html(StatusCode::OK, &HelpPage { shell: Shell::bare("Troubleshooting"), body: body(TROUBLESHOOTING) })
+    let (title, text) = match request.argument(0) {
+        "troubleshooting" => ("Troubleshooting", TROUBLESHOOTING),
+        "search" => ("Search", SEARCH),
+        _ => return Err(Problem::no_such_address(&request.context.path)),
+    };
+    html(StatusCode::OK, &HelpPage { shell: Shell::bare(title), body: body(text) })
 }
 
 /// A document of ours as HTML. What it links to is another document, which is not served: its words stay.
@@ -32,7 +35,7 @@ fn body(text: &str) -> String {
     let is_link =
         |event: &Event<'_>| matches!(event, Event::Start(Tag::Link { .. }) | Event::End(TagEnd::Link));
     let mut html = String::new();
-    push_html(&mut html, Parser::new(text).filter(|event| !is_link(event)));
+    push_html(&mut html, Parser::new_ext(text, Options::ENABLE_TABLES).filter(|event| !is_link(event)));
     html
 }
 

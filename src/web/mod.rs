@@ -26,6 +26,7 @@ mod prose;
 mod rail;
 mod render;
 mod resource;
+mod search;
 mod shell;
 mod strip;
 #[cfg(test)]
@@ -44,8 +45,8 @@ use crate::http::auth::CALLBACK;
 use crate::http::context::Context;
 use crate::http::params::{
     AGENT, AT, BY, CHILDREN, CLUSTER, CLUSTERS, COLLAPSE, CONTINUE, CONTROLLERS, ENVIRONMENT, FROM, GROUP,
-    GROUP_BY, HEALTH, IGNORE, IMAGE, INCLUDE, LABELS, MAP, NAME, ORDER, PROJECT, PROJECT_ONE, Query, REGION,
-    SINCE, STATE, TIER, TO, TYPE, TZ, UNDER, UNTIL, VIEW, WINDOW, WITH,
+    GROUP_BY, HEALTH, IGNORE, IMAGE, INCLUDE, LABELS, MAP, NAME, ORDER, PROJECT, PROJECT_ONE, Q, Query,
+    REGION, SINCE, STATE, TIER, TO, TYPE, TZ, UNDER, UNTIL, VIEW, WINDOW, WITH,
 };
 use crate::http::problem::Problem;
 use crate::http::respond::{self, Response};
@@ -91,6 +92,8 @@ pub const ROUTES: &[Route<AppState>] = &[
         ],
         |state, request| Box::pin(answer(state, request, changes::page)),
     ),
+    Route::at("/search")
+        .get(&[Q, TYPE, AT, TZ], |state, request| Box::pin(answer(state, request, search::page))),
     Route::at("/coverage").get(&[AT, TZ], |state, request| Box::pin(answer(state, request, coverage::page))),
     Route::at("/images")
         .get(&[IMAGE, ENVIRONMENT, TIER, REGION, FROM, TO, AT, TZ, CONTINUE], |state, request| {

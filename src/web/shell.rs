@@ -7,7 +7,7 @@ use super::live;
 use super::prose::Prose;
 use super::rail::{self, Rail};
 use crate::format;
-use crate::http::params::{AT, CONTINUE, Parameter, TIER, TZ};
+use crate::http::params::{AT, CONTINUE, Parameter, Q, TIER, TZ};
 use crate::http::request::Request;
 use strandline_model::{EnvironmentFilter, Health, HealthCounts, Timestamp, attention};
 use strandline_protocol::{Gap, Snapshot};
@@ -99,6 +99,10 @@ pub(super) struct Shell {
     pub(super) title: String,
     pub(super) style: String,
     pub(super) script: String,
+    /// The module of the search field.
+    pub(super) suggest: String,
+    /// What stands in that field.
+    pub(super) search: String,
     pub(super) icon: String,
     /// The path of the page; empty where it does not matter.
     pub(super) path: String,
@@ -130,6 +134,8 @@ impl Shell {
             title: title.into(),
             style: super::assets::STYLE.address(),
             script: super::assets::SCRIPT.address(),
+            suggest: super::assets::SUGGEST.address(),
+            search: String::new(),
             icon: super::assets::ICON.address(),
             path: String::new(),
             is_of_now: false,
@@ -181,6 +187,7 @@ impl Shell {
         let others = request.query.pairs().filter(|(name, _)| !is_time(name));
         Shell {
             path: request.context.path.clone(),
+            search: format::visible(request.query.typed(Q).unwrap_or_default()).into_owned(),
             is_of_now: at.is_empty() && request.query.one(CONTINUE).is_none(),
             others: others.map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
             steps: steps(request, rail::shown(request, snapshot, now), now),

@@ -6,6 +6,7 @@ mod diff;
 mod environment;
 mod escaping;
 mod hostile;
+mod search;
 pub(super) mod start;
 
 use askama::Template;

@@ -13,16 +13,20 @@ use strandline_model::Tier;
 use strandline_protocol::{Environment, FoundCluster, FoundProject, Hits};
 
 /// All environments of a moment, from an index that holds all that is read here …
-pub(in super::super) const OF_ALL: &str = "SELECT e.id, e.name_id, e.project, e.name FROM environment e INDEXED BY environment_by_tier
+pub(in super::super) const OF_ALL: &str = "SELECT e.id, e.name_id, e.project, e.name, e.tier FROM environment e INDEXED BY environment_by_tier
     WHERE e.tier IN (SELECT value FROM json_each(:tiers)) AND e.to_offset > :at AND e.from_offset <= :at AND :scope IS NULL";
 
 /// … and those that a scope sees.
-pub(in super::super) const OF_SCOPE: &str = "SELECT e.id, e.name_id, e.project, e.name FROM temp.sight_sees s
+pub(in super::super) const OF_SCOPE: &str =
+    "SELECT e.id, e.name_id, e.project, e.name, e.tier FROM temp.sight_sees s
     CROSS JOIN environment_audience a INDEXED BY environment_audience_by_audience ON a.audience = s.audience
         AND a.from_offset <= :at AND a.to_offset > :at
     CROSS JOIN environment e ON e.id = a.environment_id AND e.to_offset > :at AND e.from_offset =
         (SELECT max(from_offset) FROM environment WHERE id = a.environment_id AND from_offset <= :at)
     WHERE :tiers IS NOT NULL AND :scope IS NOT NULL";
+
+/// What a tier counts as, in characters.
+const TIER_WEIGHT: usize = 128;
 
 /// A name in lower case, in a place that is used again.
 fn lower<'b>(buffer: &'b mut String, name: &str) -> &'b str {
@@ -46,12 +50,19 @@ pub(super) fn environments(place: &Place<'_>, finder: &Finder<'_>) -> Result<Hit
         let project = lower(project, row.get_ref(2)?.as_str()?);
         let name = lower(name, row.get_ref(3)?.as_str()?);
         if let Some(nearness) = finder.nearness(&[id, project, name]) {
-            candidates.push(Candidate::new(nearness, id.len(), row.get(0)?));
+            // Production comes first, then the shorter name.
+            let tier = row.get_ref(4)?.as_str()?;
+            let tier = Tier::ALL.iter().position(|one| one.as_str() == tier).unwrap_or(Tier::ALL.len());
+            candidates.push(Candidate::new(
+                nearness,
+                tier * TIER_WEIGHT + id.len().min(TIER_WEIGHT - 1),
+                row.get(0)?,
+            ));
         }
     }
     best(candidates, *limit, |number| {
         let found = environments::with_numbers(view, moment, scope, &[number])?.pop();
-        Ok(found.map(|found| Looked { is_gone: false, item: found.environment }))
+        Ok(found.map(|found| Looked { is_gone: false, is_minor: false, item: found.environment }))
     })
 }
 
@@ -67,7 +78,7 @@ fn few<T: Clone>(known: &[(String, T)], (finder, limit): (&Finder<'_>, usize)) -
     best(candidates, limit, |number| {
         let place = usize::try_from(number).ok().and_then(|number| known.len().checked_sub(number + 1));
         let item = place.and_then(|place| known.get(place)).map(|(_, item)| item.clone());
-        Ok(item.map(|item| Looked { is_gone: false, item }))
+        Ok(item.map(|item| Looked { is_gone: false, is_minor: false, item }))
     })
 }
 

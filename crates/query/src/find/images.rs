@@ -125,6 +125,10 @@ pub(super) fn images(place: &Place<'_>, finder: &Finder<'_>) -> Result<Hits<Foun
         for image in numbers {
             in_use = in_use.max(is_used(image)?);
         }
-        Ok(in_use.map(|in_use| Looked { is_gone: !in_use, item: FoundImage { id, short, in_use } }))
+        Ok(in_use.map(|in_use| Looked {
+            is_gone: !in_use,
+            is_minor: false,
+            item: FoundImage { id, short, in_use },
+        }))
     })
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 
 use memchr::{memchr, memrchr};
-use rusqlite::{OptionalExtension, named_params};
+use rusqlite::{OptionalExtension, Row, named_params};
 
 use super::Place;
 use super::rank::{Candidate, Looked, best};
@@ -171,15 +171,20 @@ pub(super) fn resources(
             candidates.push(Candidate::new(nearness, length, number));
         }
     })?;
-    let sql = format!("SELECT {LAST} FROM resource r WHERE r.id = :id");
+    let sql = format!(
+        r#"SELECT {LAST}, k."group" IN ('apps', 'batch') FROM resource r JOIN kind k ON k.id = r.kind_id WHERE r.id = :id"#
+    );
     let mut last = view.prepare_cached(&sql)?;
     let mut found = best(candidates, *limit, |number| {
         let params = named_params! {
             ":id": number, ":at": moment.offset.as_i64(), ":scope": scope.as_sql(), ":environment": None::<i64>,
         };
-        let last: Option<i64> = last.query_row(params, |row| row.get(0)).optional()?.flatten();
-        let last = last.map(Offset::from_i64);
-        Ok(last.map(|last| Looked { is_gone: last < moment.offset, item: (number, last) }))
+        let read = |row: &Row<'_>| Ok((row.get::<_, Option<i64>>(0)?, row.get::<_, bool>(1)?));
+        let Some((Some(last), is_workload)) = last.query_row(params, read).optional()? else {
+            return Ok(None);
+        };
+        let last = Offset::from_i64(last);
+        Ok(Some(Looked { is_gone: last < moment.offset, is_minor: !is_workload, item: (number, last) }))
     })?;
     let mut items = Vec::with_capacity(found.items.len());
     for hit in std::mem::take(&mut found.items) {
@@ -223,6 +228,6 @@ pub(super) fn deployments(place: &Place<'_>, finder: &Finder<'_>) -> Result<Hits
     })?;
     best(candidates, *limit, |number| {
         let found = deployments::with_number(place.view, moment, scope, number)?;
-        Ok(found.map(|item| Looked { is_gone: false, item }))
+        Ok(found.map(|item| Looked { is_gone: false, is_minor: false, item }))
     })
 }

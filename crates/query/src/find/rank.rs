@@ -1,4 +1,5 @@
-//! The order of what is found: how near its name is, whether it is there, the shorter name, what came last.
+//! The order of what is found: how near its name is, whether it is there, the shorter name, what is rather meant, what
+//! came last.
 
 use std::collections::BinaryHeap;
 
@@ -11,7 +12,9 @@ const LENGTH_MAX: u64 = (1 << (NEARNESS_SHIFT - LENGTH_SHIFT)) - 1;
 const NUMBER_MAX: u64 = (1 << LENGTH_SHIFT) - 1;
 
 /// Of so many that are equally near, what is there comes before what is gone.
-const COMPARED: usize = 200;
+const COMPARED_MAX: usize = 200;
+/// So many are looked at where there are as many, for what is rather meant among names of one length.
+const COMPARED_MIN: usize = 30;
 
 /// A candidate by what of its place in the order is known from its name: the best is the greatest.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -32,6 +35,11 @@ impl Candidate {
             .unwrap_or(SearchMatch::Substring)
     }
 
+    /// The longer, the greater.
+    fn length(self) -> u64 {
+        LENGTH_MAX - (self.0 >> LENGTH_SHIFT & LENGTH_MAX)
+    }
+
     fn number(self) -> i64 {
         (self.0 & NUMBER_MAX).cast_signed()
     }
@@ -40,6 +48,8 @@ impl Candidate {
 /// What a candidate is, looked at closely.
 pub(super) struct Looked<T> {
     pub(super) is_gone: bool,
+    /// Whether something else of such a name is rather meant.
+    pub(super) is_minor: bool,
     pub(super) item: T,
 }
 
@@ -56,18 +66,18 @@ pub(super) fn best<T>(
     {
         let (mut alike, mut present) = (Vec::new(), 0);
         while let Some(next) = heap.peek().filter(|next| next.nearness() == nearness) {
-            if present > limit || alike.len() >= COMPARED {
+            if alike.len() >= COMPARED_MAX || (present > limit && alike.len() >= COMPARED_MIN) {
                 break;
             }
-            let looked = look(next.number())?;
+            let (length, looked) = (next.length(), look(next.number())?);
             heap.pop();
             if let Some(looked) = looked {
                 present += usize::from(!looked.is_gone);
-                alike.push(looked);
+                alike.push((looked.is_gone, length, looked));
             }
         }
-        alike.sort_by_key(|looked| looked.is_gone);
-        found.extend(alike.into_iter().map(|looked| Hit { nearness, item: looked.item }));
+        alike.sort_by_key(|(is_gone, length, looked)| (*is_gone, *length, looked.is_minor));
+        found.extend(alike.into_iter().map(|(.., looked)| Hit { nearness, item: looked.item }));
     }
     let more = found.len() > limit;
     found.truncate(limit);
@@ -81,7 +91,7 @@ mod tests {
     use SearchMatch::{Exact, Prefix, Substring, Word};
 
     #[test]
-    fn the_nearest_then_what_is_there_then_the_shorter_then_the_last() {
+    fn the_nearest_then_what_is_there_then_the_shorter_then_what_is_meant_then_the_last() {
         // By number: nearness, length, gone; the odd one is not in sight.
         let all = [
             (Substring, 3, false),
@@ -97,10 +107,10 @@ mod tests {
             || all.iter().zip(0..).map(|((near, length, _), n)| Candidate::new(*near, *length, n)).collect();
         let look = |n: i64| {
             let (_, _, is_gone) = all[usize::try_from(n).unwrap()];
-            Ok((n != 7).then_some(Looked { is_gone, item: n }))
+            Ok((n != 7).then_some(Looked { is_gone, is_minor: n == 3, item: n }))
         };
         let found = best(candidates(), 100, look).unwrap();
-        assert_eq!(found.items.iter().map(|hit| hit.item).collect::<Vec<_>>(), [3, 2, 1, 5, 4, 6, 0]);
+        assert_eq!(found.items.iter().map(|hit| hit.item).collect::<Vec<_>>(), [2, 3, 1, 5, 4, 6, 0]);
         assert_eq!(
             found.items.iter().map(|hit| hit.nearness).collect::<Vec<_>>(),
             [Exact, Exact, Exact, Prefix, Prefix, Word, Substring]

@@ -9,7 +9,7 @@ const PAUSE_MS = 1000;
 const SHARE = 10;
 // The least time between two looks because of changes that no event of the stream names.
 const UNNAMED_MS = 10_000;
-const RETRY_MS = [2000, 5000, 15_000, 60_000];
+const RETRY_MS = [2000, 5000, 15_000];
 
 class LiveBadge extends Island {
   start(signal) {
@@ -108,7 +108,7 @@ class LiveBadge extends Island {
     // After an answer that is no stream the browser does not try again by itself.
     if (this.source.readyState !== EventSource.CLOSED) return;
     clearTimeout(this.retry);
-    this.retry = setTimeout(() => this.look().then(() => this.open()), RETRY_MS[Math.min(this.failures, RETRY_MS.length - 1)]);
+    this.retry = setTimeout(() => this.look().then(() => this.open()), RETRY_MS[this.failures] ?? 60_000);
     this.failures += 1;
   }
 
@@ -118,7 +118,7 @@ class LiveBadge extends Island {
       return;
     }
     const due = this.looked + Math.max(pause, this.took * SHARE || 0) - performance.now();
-    if (this.due !== undefined && this.waiting && this.due <= performance.now() + due) return;
+    if (this.waiting && this.due <= performance.now() + due) return;
     clearTimeout(this.waiting);
     this.due = performance.now() + Math.max(due, 0);
     this.waiting = setTimeout(() => this.look(), Math.max(due, 0));
