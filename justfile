@@ -33,18 +33,23 @@ packaging:
 manifests:
     HELM="$(tests/packaging/build)/helm" deploy/render > deploy/manifests/strandline.yaml
 
-# The static program for amd64: target/x86_64-unknown-linux-musl/release/strandline; needs Debian's musl-tools
-static:
-    rustup target add x86_64-unknown-linux-musl
-    CC_x86_64_unknown_linux_musl=musl-gcc cargo build --release --locked --target x86_64-unknown-linux-musl --bin strandline
+# The static program for amd64 or arm64, in target/TARGET/release/strandline; needs Python's pip, which brings the C compiler
+static architecture="amd64":
+    deploy/static {{architecture}}
 
-# The image as an OCI layout in target/image, without a container engine, and its test; `crane push target/image NAME` publishes it
+# All files of a release for amd64 and arm64, in target/release-files; SIGNING_KEY names an SSH key that signs their checksums
+release:
+    test -z "$(git status --porcelain)" || { echo "there are changes that are not committed"; exit 1; }
+    rm -rf target/release-files
+    deploy/release target/release-files "amd64=$(deploy/static amd64)" "arm64=$(deploy/static arm64)"
+
+# The image for amd64 as an OCI layout in target/image, without a container engine, and its test; `crane push target/image NAME` publishes it
 image: static
     rm -rf target/image
-    deploy/image target/x86_64-unknown-linux-musl/release/strandline target/image
+    deploy/image target/image amd64=target/x86_64-unknown-linux-musl/release/strandline
     STRANDLINE_IMAGE_PROGRAM="$PWD/target/x86_64-unknown-linux-musl/release/strandline" KUBEBUILDER_ASSETS="$(tests/control-plane/build)" STRANDLINE_REQUIRE_CONTROL_PLANE=1 STRANDLINE_PACKAGING="$(tests/packaging/build)" STRANDLINE_REQUIRE_PACKAGING=1 cargo test --test it chart::image
 
-# The Debian package, in target/debian
+# The Debian package for amd64, in target/debian
 deb: static
     deploy/deb target/x86_64-unknown-linux-musl/release/strandline target/debian
 

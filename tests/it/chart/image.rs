@@ -80,7 +80,10 @@ async fn registry(helm: &Helm) -> Result<(Child, u16)> {
 async fn pulled(helm: &Helm, folder: &Path, program: &Path) -> Result<(Value, PathBuf)> {
     let layout = folder.join("image");
     let image = root().join("deploy/image");
-    let write = async |program: &Path, to: &Path| output(Command::new(&image).arg(program).arg(to)).await;
+    let write = async |program: &Path, to: &Path| {
+        let program = format!("amd64={}", program.display());
+        output(Command::new(&image).arg(to).arg(program)).await
+    };
     // Of a small program, since most of the time goes into packing it.
     let (one, two) = (folder.join("one"), folder.join("two"));
     assert_eq!(write(&image, &one).await?, write(&image, &two).await?, "it is reproducible");
