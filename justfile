@@ -41,7 +41,9 @@ static architecture="amd64":
 release:
     test -z "$(git status --porcelain)" || { echo "there are changes that are not committed"; exit 1; }
     rm -rf target/release-files
-    deploy/release target/release-files "amd64=$(deploy/static amd64)" "arm64=$(deploy/static arm64)"
+    deploy/static amd64
+    deploy/static arm64
+    deploy/release target/release-files amd64=target/x86_64-unknown-linux-musl/release/strandline arm64=target/aarch64-unknown-linux-musl/release/strandline
 
 # The image for amd64 as an OCI layout in target/image, without a container engine, and its test; `crane push target/image NAME` publishes it
 image: static
