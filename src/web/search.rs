@@ -52,6 +52,8 @@ struct SearchPage {
     groups: Vec<Group>,
     /// What was searched for; none where nothing was.
     query: Option<String>,
+    /// What may have been meant, and the address of a search for it.
+    meant: Option<(String, String)>,
     json: String,
 }
 
@@ -77,7 +79,14 @@ fn empty(request: &Request) -> SearchPage {
         wrong: unplaced(request),
         ..Shell::bare("Search")
     };
-    SearchPage { shell, heading: "Search".into(), groups: Vec::new(), query: None, json: String::new() }
+    SearchPage {
+        shell,
+        heading: "Search".into(),
+        groups: Vec::new(),
+        query: None,
+        meant: None,
+        json: String::new(),
+    }
 }
 
 fn view(request: &Request, found: &Answer<SearchResults>, now: Timestamp) -> SearchPage {
@@ -94,7 +103,22 @@ fn view(request: &Request, found: &Answer<SearchResults>, now: Timestamp) -> Sea
     groups.add(SearchType::Images, results.images.as_ref(), |one| image(one, &shell));
     groups.add(SearchType::Deployments, results.deployments.as_ref(), |one| deployment(one, &shell, now));
     let json = format!("/api/v1/search{}", request.query.with(&[]));
-    SearchPage { groups: groups.all, heading, query: Some(query), json, shell }
+    let meant = meant(results).map(|text| {
+        let href = format!("{}{}", request.context.path, request.query.with(&[(Q, Some(&text))]));
+        (shown(&text), href)
+    });
+    SearchPage { groups: groups.all, heading, query: Some(query), meant, json, shell }
+}
+
+/// What was searched for, with what may have been meant in the place of each word that nothing has.
+fn meant(results: &SearchResults) -> Option<String> {
+    let suggested = |word: &str| {
+        let of_word = results.warnings.iter().find(|warning| warning.value == word);
+        of_word.and_then(|warning| warning.suggestion.clone())
+    };
+    results.warnings.iter().find(|warning| warning.suggestion.is_some())?;
+    let words = results.query.split(' ').map(|word| suggested(word).unwrap_or_else(|| word.to_owned()));
+    Some(words.collect::<Vec<_>>().join(" "))
 }
 
 /// The groups in which something was found.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Deployment, Environment, FoundResource};
+use super::{Deployment, Environment, FoundResource, UnknownWord};
 use strandline_syntax::keywords;
 
 /// A group of what a search finds.
@@ -78,6 +78,24 @@ pub struct SearchResults {
     /// Deployments.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deployments: Option<Hits<Deployment>>,
+    /// Where nothing was found at all: the words that nothing has.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<UnknownWord>,
+}
+
+impl SearchResults {
+    /// Whether nothing was found.
+    pub fn is_empty(&self) -> bool {
+        fn none<T>(hits: Option<&Hits<T>>) -> bool {
+            hits.is_none_or(|hits| hits.items.is_empty())
+        }
+        none(self.environments.as_ref())
+            && none(self.projects.as_ref())
+            && none(self.clusters.as_ref())
+            && none(self.resources.as_ref())
+            && none(self.images.as_ref())
+            && none(self.deployments.as_ref())
+    }
 }
 
 /// The best of one group.

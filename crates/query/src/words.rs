@@ -286,7 +286,12 @@ pub(super) fn suggested(
 }
 
 /// All names that the caller sees at the moment.
-fn known(view: &Connection, moment: &Moment, scope: &ResolvedScope, of: Of) -> Result<BTreeSet<String>> {
+pub(super) fn known(
+    view: &Connection,
+    moment: &Moment,
+    scope: &ResolvedScope,
+    of: Of,
+) -> Result<BTreeSet<String>> {
     Ok(match of {
         Of::Project => groups::paths(view, moment, scope)?,
         Of::Group => {

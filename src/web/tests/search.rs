@@ -5,7 +5,7 @@ use crate::web::search::rendered;
 use strandline_model::{DeploymentId, DeploymentSpec, DeploymentStatus, EnvironmentId, Offset};
 use strandline_protocol::{
     Deployment, FoundCluster, FoundImage, FoundProject, FoundResource, Gone, Hit, Hits, SearchMatch,
-    SearchResults,
+    SearchResults, UnknownWord,
 };
 
 fn deployment() -> Deployment {
@@ -53,6 +53,7 @@ fn matches_lead_to_their_pages_and_stay_text() {
             false,
         ),
         deployments: hits(vec![deployment()], false),
+        warnings: Vec::new(),
     };
     let page = rendered(&request("/search", "q=web%3C&at=1234"), results);
     sound(&page);
@@ -69,6 +70,18 @@ fn matches_lead_to_their_pages_and_stay_text() {
     ] {
         assert!(page.contains(text), "{text} in\n{page}");
     }
+    let slip = UnknownWord {
+        code: UnknownWord::CODE.into(),
+        parameter: "q".into(),
+        value: "wbe".into(),
+        suggestion: Some("web".into()),
+        message: String::new(),
+    };
+    let results =
+        SearchResults { query: "wbe prod".into(), warnings: vec![slip], ..SearchResults::default() };
+    let slipped = rendered(&request("/search", "q=WBE+prod"), results);
+    sound(&slipped);
+    assert!(slipped.contains("Did you mean <a href=\"/search?q=web%20prod\">web prod</a>?"), "{slipped}");
     let none = rendered(&request("/search", "q=web"), SearchResults::default());
     sound(&none);
     assert!(none.contains("Nothing that you have access to matches “web”."), "{none}");

@@ -6,11 +6,12 @@ use memchr::{memchr, memrchr};
 use rusqlite::{OptionalExtension, Row, named_params};
 
 use super::Place;
+use super::near::parts;
 use super::rank::{Candidate, Looked, best};
 use super::terms::{Finder, Term};
 use crate::error::{Result, dated, gone_after};
 use crate::last_seen::LAST;
-use crate::{deployments, resources};
+use crate::{deployments, last_seen, resources};
 use strandline_log::LogReader;
 use strandline_model::{Kind, KindName, Offset};
 use strandline_protocol::{Deployment, FoundResource, Hit, Hits, SearchMatch};
@@ -155,6 +156,40 @@ fn kinds(place: &Place<'_>, finder: &Finder<'_>) -> Result<Vec<HashSet<i64>>> {
         }
     }
     Ok(found)
+}
+
+/// Parts of the names of resources, each with some of those that have it.
+pub(super) type Parts = BTreeMap<String, Vec<i64>>;
+
+/// How many parts are compared with a word at most, and how many resources are looked at for each.
+const PARTS_MAX: usize = 20_000;
+const SAMPLES_MAX: usize = 3;
+
+/// The parts of names of resources that begin with the same two letters as a word.
+pub(super) fn parts_like(place: &Place<'_>, term: &Term<'_>) -> Result<Parts> {
+    let mut found = Parts::new();
+    let Some((end, _)) = term.text.char_indices().nth(2) else { return Ok(found) };
+    let beginning = &term.text[..end];
+    let finder = Finder::of(std::iter::once(beginning));
+    scan(place, "resource_lines", own_resources(place)?, &finder, |number, line, _| {
+        let name = line.split('\t').nth(1).unwrap_or_default();
+        for part in parts(name).filter(|part| part.starts_with(beginning)) {
+            let is_full = found.len() >= PARTS_MAX;
+            match found.get_mut(part) {
+                Some(numbers) if numbers.len() < SAMPLES_MAX => numbers.push(number),
+                Some(_) => {}
+                None if !is_full => drop(found.insert(part.to_owned(), vec![number])),
+                None => {}
+            }
+        }
+    })?;
+    Ok(found)
+}
+
+/// Whether the caller sees any of these resources at the moment, or saw it by then.
+pub(super) fn is_any_seen(place: &Place<'_>, numbers: &[i64]) -> Result<bool> {
+    let Place { view, moment, scope, .. } = place;
+    Ok(last_seen::of_any(view, moment.offset, scope, numbers)?.is_some())
 }
 
 /// Resources, by name.

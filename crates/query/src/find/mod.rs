@@ -9,6 +9,7 @@
 mod catalog;
 mod images;
 mod lines;
+mod near;
 mod rank;
 mod terms;
 
@@ -74,6 +75,9 @@ impl Question for Search {
         }
         if is_wanted(SearchType::Deployments) {
             found.deployments = Some(lines::deployments(&place, &finder)?);
+        }
+        if found.is_empty() {
+            found.warnings = near::unknown(&place, log, &finder)?;
         }
         Ok(Answer { value: found, metadata: moment.snapshot(view, scope, &Concerns::Everything)? })
     }

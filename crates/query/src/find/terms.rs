@@ -56,7 +56,7 @@ impl SearchTerms {
 pub(super) struct Finder<'t>(Vec<Term<'t>>);
 
 impl<'t> Finder<'t> {
-    fn of(words: impl Iterator<Item = &'t str>) -> Self {
+    pub(super) fn of(words: impl Iterator<Item = &'t str>) -> Self {
         Finder(words.map(Term::new).collect())
     }
 

@@ -44,7 +44,7 @@ fn world() -> World {
         Event::Object(pod("web-7f9c", "web", "registry.example.com/shop/web:1.0")),
         Event::Object(pod("web-8a0d", "web", "registry.example.com/shop/web:2.0")),
         Event::Object(pod("db-0", "db", "postgres:18")),
-        Event::Object(pod("100%_'\"*-odd", "none", "odd:1")),
+        Event::Object(pod("100%_'\"*-oddity", "none", "odd:1")),
         Event::Gone(pod("web-7f9c", "web", "")),
         Event::Catalog(
             declared()
@@ -180,6 +180,26 @@ fn a_group_is_cut_and_asked_for_alone() {
     let json = serde_json::to_value(&alone).unwrap();
     let members: Vec<_> = json.as_object().unwrap().keys().map(String::as_str).collect();
     assert_eq!((members, &json["query"]), (vec!["query", "images"], &Value::from("web")));
+}
+
+#[test]
+fn a_slip_of_the_finger_is_told_from_what_nobody_has() {
+    let (world, all) = (world(), Scope::everything());
+    let told = |scope: &Scope, text: &str| {
+        let warnings = find(&world, scope, text, 5).warnings;
+        warnings.into_iter().map(|one| (one.value, one.suggestion)).collect::<Vec<_>>()
+    };
+    let near = |word: &str, near: Option<&str>| (word.to_owned(), near.map(str::to_owned));
+    assert_eq!(told(&all, "prodcution"), [near("prodcution", Some("production"))]);
+    assert_eq!(told(&all, "oddtiy"), [near("oddtiy", Some("oddity"))], "a part of the name of a resource");
+    assert_eq!(told(&all, "web nothing-of-the-kind"), [near("nothing-of-the-kind", None)]);
+    assert_eq!(told(&all, "web db"), [], "each is there, but nothing has both");
+    assert_eq!(told(&all, "8a0d postgres"), [], "neither is in the name of an environment");
+    assert_eq!(told(&all, "web"), []);
+    // What others have is not suggested.
+    let ours = Scope::projects(["shop/web".to_owned()]);
+    assert_eq!(told(&ours, "oddtiy"), [near("oddtiy", None)]);
+    assert_eq!(told(&ours, "shop/wbe"), [near("shop/wbe", Some("shop/web"))]);
 }
 
 #[test]

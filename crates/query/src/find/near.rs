@@ -1,0 +1,75 @@
+//! What may have been meant by words that nothing has, where a search finds nothing.
+
+use std::collections::BTreeSet;
+
+use super::Place;
+use super::images;
+use super::lines;
+use super::terms::{Finder, Term};
+use crate::error::Result;
+use crate::words::{self, Of};
+use strandline_log::LogReader;
+use strandline_protocol::UnknownWord;
+use strandline_syntax::diagnostics::closest;
+
+/// A part of a name that somebody may have meant: what has digits was made up by a controller.
+pub(super) fn parts(name: &str) -> impl Iterator<Item = &str> {
+    const CHARS_MIN: usize = 3;
+    let parts = name.split(|c: char| !c.is_alphanumeric());
+    parts.filter(|part| part.chars().count() >= CHARS_MIN && part.chars().all(char::is_alphabetic))
+}
+
+/// The words that are in no name that the caller sees, each with what may have been meant.
+pub(super) fn unknown(place: &Place<'_>, log: &LogReader, finder: &Finder<'_>) -> Result<Vec<UnknownWord>> {
+    let mut names = BTreeSet::new();
+    for of in [Of::Environment, Of::EnvironmentName, Of::Project, Of::Cluster] {
+        let known = words::known(place.view, place.moment, place.scope, of)?;
+        names.extend(known.into_iter().map(|name| name.to_lowercase()));
+    }
+    let of_names: BTreeSet<String> = names.iter().flat_map(|name| parts(name)).map(str::to_owned).collect();
+    let mut unknown = Vec::new();
+    for term in finder.terms() {
+        let is_known = |names: &BTreeSet<String>| names.iter().any(|name| term.nearness(name).is_some());
+        if is_known(&names) || is_found_alone(place, log, term)? {
+            continue;
+        }
+        let suggestion = suggestion(place, term, names.iter().chain(&of_names))?;
+        let (text, code) = (term.text.to_owned(), UnknownWord::CODE.to_owned());
+        let message = match &suggestion {
+            Some(near) => format!("nothing matches `{text}`; did you mean `{near}`?"),
+            None => format!("nothing matches `{text}`"),
+        };
+        unknown.push(UnknownWord { code, parameter: "q".into(), value: text, suggestion, message });
+    }
+    Ok(unknown)
+}
+
+/// Whether a resource, an image or a deployment has a word, whatever it does not go with.
+fn is_found_alone(place: &Place<'_>, log: &LogReader, term: &Term<'_>) -> Result<bool> {
+    let (alone, one) = (Finder::of(std::iter::once(term.text)), Place { limit: 1, ..*place });
+    Ok(!lines::resources(&one, log, &alone)?.items.is_empty()
+        || !images::images(&one, &alone)?.items.is_empty()
+        || !lines::deployments(&one, &alone)?.items.is_empty())
+}
+
+/// The nearest of some names, and of the parts of names of resources that begin as the word does.
+fn suggestion<'n>(
+    place: &Place<'_>,
+    term: &Term<'_>,
+    names: impl Iterator<Item = &'n String>,
+) -> Result<Option<String>> {
+    let names: BTreeSet<&str> = names.map(String::as_str).collect();
+    let of_resources = lines::parts_like(place, term)?;
+    let all: BTreeSet<&str> = names.iter().copied().chain(of_resources.keys().map(String::as_str)).collect();
+    let among = |names: BTreeSet<&str>| {
+        let other = names.into_iter().filter(|name| *name != term.text);
+        closest(term.text, &other.collect::<Vec<_>>()).map(str::to_owned)
+    };
+    let near = among(all);
+    let of_near = near.as_ref().filter(|near| !names.contains(near.as_str()));
+    match of_near.and_then(|near| of_resources.get(near)) {
+        // What belonged to an environment before the caller saw it is not theirs to know.
+        Some(resources) if !lines::is_any_seen(place, resources)? => Ok(among(names)),
+        _ => Ok(near),
+    }
+}
