@@ -66,7 +66,9 @@ fn runtime() -> Result<Runtime, ServiceError> {
     if let Err(error) = rlimit::increase_nofile_limit(u64::MAX) {
         tracing::warn!(%error, "raising the limit of open files failed; many clusters may need a higher limit");
     }
-    Builder::new_multi_thread().enable_all().build().map_err(ServiceError::Thread)
+    // Short questions are read on all workers but one.
+    let workers = std::thread::available_parallelism().map_or(2, |cores| cores.get() + 1);
+    Builder::new_multi_thread().worker_threads(workers).enable_all().build().map_err(ServiceError::Thread)
 }
 
 /// Resolves when the process is asked to end.

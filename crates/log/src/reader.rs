@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::ops::{Deref, DerefMut};
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use rusqlite::{Connection, OptionalExtension};
 
@@ -53,7 +54,7 @@ impl DerefMut for LogSnapshot<'_> {
 impl Drop for LogSnapshot<'_> {
     fn drop(&mut self) {
         // It only read. Should this fail, the next snapshot fails to begin.
-        let _ = self.0.connection.execute_batch("ROLLBACK");
+        let _ = self.0.connection.prepare_cached("ROLLBACK").and_then(|mut end| end.execute([]));
     }
 }
 
@@ -117,13 +118,21 @@ impl LogReader {
         Ok(self.connection.progress_handler(steps, Some(over))?)
     }
 
+    /// Waits no longer than this where the log is locked.
+    ///
+    /// # Errors
+    /// When the log is no longer open.
+    pub fn wait_for_locks(&self, longest: Duration) -> Result<(), LogError> {
+        Ok(self.connection.busy_timeout(longest)?)
+    }
+
     /// Keeps to one unchanging state of the log as long as the result lives, so that what several answers say is of
     /// the same state.
     ///
     /// # Errors
     /// When the log cannot be read.
     pub fn begin(&mut self) -> Result<LogSnapshot<'_>, LogError> {
-        self.connection.execute_batch("BEGIN")?;
+        self.connection.prepare_cached("BEGIN")?.execute([])?;
         let snapshot = LogSnapshot(self);
         // The first reading is what fixes the state.
         snapshot.compacted()?;

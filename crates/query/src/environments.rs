@@ -322,6 +322,7 @@ impl GetEnvironment {
 
 impl Question for GetEnvironment {
     const NAME: &'static str = "environment";
+    const SHORT: bool = true;
     type Answer = Answer<Environment>;
 
     /// # Errors
@@ -351,6 +352,7 @@ impl ListEnvironments {
 
 impl Question for ListEnvironments {
     const NAME: &'static str = "environments";
+    const SHORT: bool = true;
     type Answer = Page<Environment>;
 
     fn page(&self) -> Option<&PageRequest> {

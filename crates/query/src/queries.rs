@@ -12,13 +12,13 @@ use crate::moment::Moment;
 use crate::page::{PageKey, Start};
 use crate::query_times::QueryTimes;
 use crate::question::{Context, Question};
-use crate::reader::{self, Reader};
+use crate::reader::{self, Patience, Reader};
 use crate::scope::Scope;
 use crate::words;
 use strandline_clock::Clock;
 use strandline_log::{LogReader, WriterProblem};
 use strandline_model::{At, Offset, Timestamp};
-use strandline_sqlite::{Asker, Crowd, Pool};
+use strandline_sqlite::{Abandoned, Asker, Crowd, Pool};
 use strandline_view::ViewStatus;
 
 /// How far the view is.
@@ -40,6 +40,33 @@ pub struct Stamp {
     problem: Option<WriterProblem>,
     /// Since what is pruned, and up to when clusters are confirmed, moves without a change.
     second: i64,
+}
+
+/// A question with who asks it and of when, to be answered once or again.
+struct Asked<Q> {
+    question: Q,
+    start: Start,
+    scope: Scope,
+    now: Timestamp,
+    at: At,
+    held: Option<Moment>,
+    live: Live,
+}
+
+impl<Q: Question> Asked<Q> {
+    fn answer(&self, view: &Connection, log: &mut LogReader) -> Result<Q::Answer> {
+        let moment = match &self.held {
+            Some(held) => held.found_again(view, log)?,
+            None => {
+                Moment::find(view, log, self.now, self.at, self.start.pinned)?.with_live(self.live.clone())
+            }
+        };
+        let (scope, start) = (self.scope.resolve(view)?, self.start.clone().at(moment.by_time()));
+        let context = Context { view, log: &mut *log, moment: moment.clone(), scope: &scope, start };
+        let placed =
+            |error: QueryError| words::suggested(error.asked_at(moment.if_past()), view, &moment, &scope);
+        self.question.answer(context).map_err(|error| placed(error).dated(log).or_lost(log))
+    }
 }
 
 /// Answers queries; clones share one pool of readers.
@@ -172,20 +199,14 @@ impl Queries {
     pub async fn ask<Q: Question>(&self, scope: &Scope, at: At, question: Q) -> Result<Q::Answer> {
         let start = Start::read(&self.pages, Q::NAME, scope, &question, question.page())?;
         let (scope, now, held, live) = (scope.clone(), self.clock.now(), self.held.clone(), self.live());
-        let asked = Instant::now();
-        let answer = self.read(move |view, log| {
-            let moment = match held {
-                Some(held) => held.found_again(view, log)?,
-                None => Moment::find(view, log, now, at, start.pinned)?.with_live(live),
-            };
-            let (scope, start) = (scope.resolve(view)?, start.at(moment.by_time()));
-            let context = Context { view, log: &mut *log, moment: moment.clone(), scope: &scope, start };
-            let placed =
-                |error: QueryError| words::suggested(error.asked_at(moment.if_past()), view, &moment, &scope);
-            question.answer(context).map_err(|error| placed(error).dated(log).or_lost(log))
-        });
-        let answer = answer.await;
-        self.times.observe(Q::NAME, asked.elapsed());
+        let asked = Asked { question, start, scope, now, at, held, live };
+        let began = Instant::now();
+        let here = if Q::SHORT { self.read_here(|view, log| asked.answer(view, log)) } else { None };
+        let answer = match here {
+            Some(answer) => answer,
+            None => self.read(move |view, log| asked.answer(view, log)).await,
+        };
+        self.times.observe(Q::NAME, began.elapsed());
         answer
     }
 
@@ -249,12 +270,37 @@ impl Queries {
             let Progress { head, checkpoint } = self.progress();
             return Err(QueryError::Building { checkpoint, head });
         }
-        let longest = self.longest;
+        let patience = Patience::on_thread(self.longest);
         let result = self.pool.run(&self.asker, move |reader, abandoned| {
-            let (view, mut log) = reader.begin(longest, abandoned)?;
+            let (view, mut log) = reader.begin(patience, abandoned)?;
             answer(&view, &mut log)
         });
-        let result = result.await?;
+        self.reported(result.await?)
+    }
+
+    /// Reads on the worker that asks. None where the question is to be read on a thread of the pool after all, because it
+    /// would wait for something here or has taken too long.
+    fn read_here<T>(
+        &self,
+        answer: impl FnOnce(&Connection, &mut LogReader) -> Result<T>,
+    ) -> Option<Result<T>> {
+        if !self.status.is_usable() {
+            return None;
+        }
+        let patience = Patience::on_worker(self.longest);
+        let result = self.pool.run_here(&self.asker, |reader| {
+            let (view, mut log) = reader.begin(patience, &Abandoned::default())?;
+            answer(&view, &mut log)
+        });
+        match result?.map_err(QueryError::from).flatten() {
+            // What SQLite refuses may be a lock, for which a thread of the pool waits.
+            Err(QueryError::TooLong | QueryError::Storage(_)) => None,
+            result => Some(self.reported(result)),
+        }
+    }
+
+    /// Has the view rebuilt where it turned out to be damaged.
+    fn reported<T>(&self, result: Result<T>) -> Result<T> {
         if let Err(QueryError::Damaged(damage)) = &result {
             tracing::error!(damage, "the view is damaged and will be rebuilt");
             self.status.report_damage();

@@ -1,21 +1,46 @@
 //! One reader of the view and the log, lent to one query at a time.
 
+use std::ops::Deref;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use rusqlite::{Connection, DropBehavior, OptionalExtension, Transaction};
+use rusqlite::Connection;
 
 use crate::error::Result;
 use crate::scope;
 use strandline_log::{LogReader, LogSnapshot};
-use strandline_sqlite::Abandoned;
+use strandline_sqlite::{Abandoned, LOCK_TIMEOUT};
 
 /// How long a question may read. As long as it does, no WAL can be emptied.
 pub(super) const LONGEST: Duration = Duration::from_secs(30);
 
+/// How long a question may read on a worker of the runtime, which answers others meanwhile no more.
+const LONGEST_ON_WORKER: Duration = Duration::from_millis(2);
+
 /// After so many steps of SQLite's machine, some tenths of a millisecond, a look at the clock and at who waits.
 const STEPS: i32 = 10_000;
+
+/// What a question may wait for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Patience {
+    /// How long it may read.
+    longest: Duration,
+    /// How long it may wait for a lock.
+    lock: Duration,
+}
+
+impl Patience {
+    /// Of one with a thread of its own.
+    pub(super) fn on_thread(longest: Duration) -> Self {
+        Patience { longest, lock: LOCK_TIMEOUT }
+    }
+
+    /// Of one that is read on a worker of the runtime.
+    pub(super) fn on_worker(longest: Duration) -> Self {
+        Patience { longest: longest.min(LONGEST_ON_WORKER), lock: Duration::ZERO }
+    }
+}
 
 /// Connections of one reader.
 pub(super) struct Reader {
@@ -75,15 +100,43 @@ impl Reader {
     /// view first: what is in this view and can still be asked for has its body in this log.
     pub(super) fn begin(
         &mut self,
-        longest: Duration,
+        patience: Patience,
         abandoned: &Abandoned,
-    ) -> Result<(Transaction<'_>, LogSnapshot<'_>)> {
-        self.deadline.set(longest, abandoned);
-        let mut view = self.view.transaction()?;
-        // Nothing is written but a scope's sets, which the next question goes on with.
-        view.set_drop_behavior(DropBehavior::Commit);
+    ) -> Result<(ViewSnapshot<'_>, LogSnapshot<'_>)> {
+        self.deadline.set(patience.longest, abandoned);
+        self.view.busy_timeout(patience.lock)?;
+        self.log.wait_for_locks(patience.lock)?;
+        Ok((ViewSnapshot::begin(&self.view)?, self.log.begin()?))
+    }
+}
+
+/// The view in one unchanging state. Beginning and ending it are statements that are prepared once, unlike those of a
+/// [`rusqlite::Transaction`]: a short question takes little longer than they would.
+pub(super) struct ViewSnapshot<'a>(&'a Connection);
+
+impl<'a> ViewSnapshot<'a> {
+    fn begin(view: &'a Connection) -> rusqlite::Result<Self> {
+        view.prepare_cached("BEGIN")?.execute([])?;
+        let snapshot = ViewSnapshot(view);
         // The first reading is what fixes the state.
-        view.query_row("SELECT 1 FROM checkpoint", [], |_| Ok(())).optional()?;
-        Ok((view, self.log.begin()?))
+        view.prepare_cached("SELECT 1 FROM checkpoint")?.exists([])?;
+        Ok(snapshot)
+    }
+}
+
+impl Deref for ViewSnapshot<'_> {
+    type Target = Connection;
+
+    fn deref(&self) -> &Connection {
+        self.0
+    }
+}
+
+impl Drop for ViewSnapshot<'_> {
+    fn drop(&mut self) {
+        // Nothing was written but a scope's sets, which the next question goes on with.
+        let end = |sql| self.0.prepare_cached(sql)?.execute([]);
+        // Should both fail, the next snapshot fails to begin.
+        let _ = end("COMMIT").or_else(|_| end("ROLLBACK"));
     }
 }

@@ -46,6 +46,7 @@ impl ListEnvironmentResources {
 
 impl Question for ListEnvironmentResources {
     const NAME: &'static str = "environment_resources";
+    const SHORT: bool = true;
     type Answer = Page<Resource>;
 
     fn page(&self) -> Option<&PageRequest> {
@@ -76,6 +77,7 @@ impl GetResource {
 
 impl Question for GetResource {
     const NAME: &'static str = "resource";
+    const SHORT: bool = true;
     type Answer = Answer<ResourceDetail>;
 
     /// # Errors

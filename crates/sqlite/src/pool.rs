@@ -1,9 +1,12 @@
 //! Lends readers to queries, a bounded number at a time, by turns among those who ask.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 
 use thiserror::Error;
+use tokio::runtime::Handle;
+use tokio::sync::Semaphore;
 
 use super::turns::{Asker, Crowd, Turns};
 
@@ -19,6 +22,8 @@ struct Shared<T> {
     open: Box<dyn Fn() -> Result<T, String> + Send + Sync>,
     /// Held for reading while a reader is opened, and for writing while its files are replaced.
     files: RwLock<()>,
+    /// The workers of the runtime that may read at a time: all but one, which is left for everything else.
+    workers: OnceLock<Semaphore>,
 }
 
 /// Why no reader could be lent.
@@ -75,6 +80,7 @@ impl<T: Send + 'static> Pool<T> {
             idle: Mutex::new((0, Vec::with_capacity(size))),
             open: Box::new(open),
             files: RwLock::new(()),
+            workers: OnceLock::new(),
         };
         Pool { shared: Arc::new(shared) }
     }
@@ -104,6 +110,33 @@ impl<T: Send + 'static> Pool<T> {
             Ok(result)
         };
         tokio::task::spawn_blocking(work).await.unwrap_or(Err(PoolError::Panicked))
+    }
+
+    /// Runs `query` for somebody on the worker that asks, which saves handing it over: for queries of far less than a
+    /// millisecond, that end by themselves where they take longer. None where it would have to wait, be it for a turn or for a
+    /// reader to be opened, or where too few workers are left.
+    pub fn run_here<R>(
+        &self,
+        asker: &Asker,
+        query: impl FnOnce(&mut T) -> R,
+    ) -> Option<Result<R, PoolError>> {
+        let workers = || Handle::try_current().map_or(1, |runtime| runtime.metrics().num_workers());
+        let workers = self.shared.workers.get_or_init(|| Semaphore::new(workers() - 1));
+        let _worker = workers.try_acquire().ok()?;
+        let _turn = self.shared.turns.take_free(asker)?;
+        let (generation, mut reader) = self.shared.take_idle()?;
+        // A reader that a panic leaves behind is dropped here, within its turn.
+        let result = catch_unwind(AssertUnwindSafe(move || {
+            let result = query(&mut reader);
+            (result, reader)
+        }));
+        Some(match result {
+            Ok((result, reader)) => {
+                self.shared.put_back(generation, reader);
+                Ok(result)
+            }
+            Err(_) => Err(PoolError::Panicked),
+        })
     }
 
     /// The generation of the readers: another after [`Pool::reset`] and [`Pool::replace`].
@@ -136,6 +169,12 @@ impl<T> Shared<T> {
     fn lock(&self) -> MutexGuard<'_, (u64, Vec<T>)> {
         // Nothing that can panic runs under this lock.
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn take_idle(&self) -> Option<(u64, T)> {
+        let mut idle = self.lock();
+        let generation = idle.0;
+        idle.1.pop().map(|reader| (generation, reader))
     }
 
     fn take(&self) -> Result<(u64, T), PoolError> {
@@ -219,6 +258,39 @@ mod tests {
         let answer = pool.run(&Arc::from("late"), |_, _| 7).await;
         assert_eq!(answer.ok(), Some(7), "whoever comes later is answered");
         assert!(counts.0.load(Ordering::SeqCst) <= 4);
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn a_worker_reads_only_what_it_need_not_wait_for_and_while_another_is_left() {
+        let (pool, asker): (_, Asker) = (Pool::new(8, || Ok(7)), Arc::from("one"));
+        assert!(pool.run_here(&asker, |_| ()).is_none(), "a reader would have to be opened");
+        let opened = pool.run(&asker, |reader, _| std::mem::replace(reader, 8)).await;
+        assert_eq!(opened.ok(), Some(7));
+        let others = [pool.clone(), pool.clone()];
+        let read = pool.run_here(&asker, |reader| {
+            assert_eq!(others[0].crowd(), Crowd { under_way: 1, waiting: 0 });
+            (*reader, others[1].run_here(&Arc::from("two"), |_| ()).is_none())
+        });
+        let (read, is_alone) = read.and_then(Result::ok).expect("there is a reader now");
+        assert_eq!((read, is_alone), (8, true), "one of two workers is left");
+        assert_eq!(pool.crowd(), Crowd::default());
+    }
+
+    #[tokio::test]
+    async fn the_only_worker_reads_nothing() {
+        let (pool, asker): (_, Asker) = (Pool::new(8, || Ok(())), Arc::from("one"));
+        assert!(pool.run(&asker, |(), _| ()).await.is_ok());
+        assert!(pool.run_here(&asker, |()| ()).is_none());
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn a_panic_on_a_worker_costs_its_reader_and_no_turn() {
+        let (pool, asker): (_, Asker) = (Pool::new(1, || Ok(())), Arc::from("one"));
+        assert!(pool.run(&asker, |(), _| ()).await.is_ok());
+        let panicked = pool.run_here(&asker, |()| panic!("as the test wants"));
+        assert!(matches!(panicked, Some(Err::<(), _>(PoolError::Panicked))));
+        assert!(pool.run_here(&asker, |()| ()).is_none(), "its reader is gone");
+        assert!(pool.run(&asker, |(), _| ()).await.is_ok());
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -81,6 +81,17 @@ impl Turns {
         receiver.await.ok()
     }
 
+    /// A turn that nobody else is to have first, if there is one now.
+    pub(super) fn take_free(&self, asker: &Asker) -> Option<Turn> {
+        let mut state = self.lock();
+        let has_its_share = |queue: &AskerQueue| queue.under_way >= state.share || !queue.waiting.is_empty();
+        if state.under_way == state.all || state.queues.get(asker).is_some_and(has_its_share) {
+            return None;
+        }
+        state.begin(asker);
+        Some(Turn { turns: self.clone(), asker: Arc::clone(asker) })
+    }
+
     /// Hands out what is free.
     fn serve(&self) {
         loop {
@@ -115,12 +126,17 @@ impl State {
             Some(((queue.under_way, queue.last_turn, *arrival), asker))
         });
         let asker = Arc::clone(due.min()?.1);
-        let queue = self.queues.get_mut(&asker)?;
-        let (_, sender) = queue.waiting.pop_first()?;
+        let (_, sender) = self.queues.get_mut(&asker)?.waiting.pop_first()?;
+        self.begin(&asker);
+        Some((asker, sender))
+    }
+
+    /// Counts a turn of an asker.
+    fn begin(&mut self, asker: &Asker) {
         self.count += 1;
+        let queue = self.queues.entry(Arc::clone(asker)).or_default();
         (queue.under_way, queue.last_turn) = (queue.under_way + 1, self.count);
         self.under_way += 1;
-        Some((asker, sender))
     }
 
     /// Changes the queue of an asker, and removes it when it is empty.
@@ -172,6 +188,25 @@ mod tests {
         assert!(others.iter().all(Option::is_some), "they wait for nobody");
         assert!(turns.take(&asker("third")).now_or_never().is_none(), "there are eight");
         assert_eq!(turns.crowd(), Crowd { under_way: 8, waiting: 0 }, "who went away waits no more");
+    }
+
+    #[tokio::test]
+    async fn a_free_turn_is_no_more_than_the_share_of_one_and_passes_nobody() {
+        let turns = Turns::new(4);
+        let (much, other) = (asker("much"), asker("other"));
+        let mut taken: Vec<_> = std::iter::from_fn(|| turns.take_free(&much)).collect();
+        assert_eq!(taken.len(), 3);
+        let mut first = Box::pin(turns.take(&much));
+        assert!((&mut first).now_or_never().is_none());
+        let others = turns.take_free(&other);
+        assert!(others.is_some(), "who waits for their own share holds up nobody");
+        assert!(turns.take_free(&other).is_none(), "there are four");
+        taken.pop();
+        assert!(turns.take_free(&much).is_none(), "their first question is before their next");
+        assert!((&mut first).now_or_never().is_some());
+        drop((first, taken, others));
+        assert_eq!(turns.crowd(), Crowd::default());
+        assert!(turns.lock().queues.is_empty(), "nothing is kept of who is gone");
     }
 
     #[tokio::test]

@@ -1,9 +1,13 @@
 //! How long a question may read.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::{self, ThreadId};
 use std::time::Duration;
 
 use super::*;
-use crate::reader::Reader;
+use crate::question::{Context, Question};
+use crate::reader::{Patience, Reader};
 use strandline_sqlite::{Abandoned, Asker, Pool};
 
 #[test]
@@ -34,7 +38,7 @@ fn a_question_that_nobody_waits_for_is_broken_off() {
     let (began, begins) = tokio::sync::oneshot::channel();
     block_on(async {
         let question = |reader: &mut Reader, abandoned: &Abandoned| {
-            let (view, _log) = reader.begin(LONGEST, abandoned)?;
+            let (view, _log) = reader.begin(Patience::on_thread(LONGEST), abandoned)?;
             let _ = began.send(());
             Ok::<_, QueryError>(view.query_row(ENDLESS, [], |row| row.get::<_, i64>(0))?)
         };
@@ -44,11 +48,58 @@ fn a_question_that_nobody_waits_for_is_broken_off() {
             _ = begins => {}
         }
         // There is one reader, which comes back when the question has noticed.
-        let next = pool.run(&asker, |reader, abandoned| reader.begin(LONGEST, abandoned).is_ok());
+        let next = pool
+            .run(&asker, |reader, abandoned| reader.begin(Patience::on_thread(LONGEST), abandoned).is_ok());
         let begun = tokio::time::timeout(LONGEST / 2, next).await;
         assert!(
             begun.is_ok_and(|begun| begun.is_ok_and(|begun| begun)),
             "it was read on though nobody waited"
         );
+    });
+}
+
+/// Counts as far as it is told to, and how often it is asked.
+#[derive(serde::Serialize)]
+struct CountTo {
+    most: i64,
+    #[serde(skip)]
+    asked: Arc<AtomicUsize>,
+}
+
+impl Question for CountTo {
+    const NAME: &'static str = "count";
+    const SHORT: bool = true;
+    type Answer = (i64, ThreadId);
+
+    fn answer(&self, context: Context<'_>) -> crate::error::Result<Self::Answer> {
+        self.asked.fetch_add(1, Ordering::Relaxed);
+        let sql = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT ?1) SELECT count(*) FROM n";
+        Ok((context.view.query_row(sql, [self.most], |row| row.get(0))?, thread::current().id()))
+    }
+}
+
+#[test]
+fn a_short_question_that_takes_long_is_asked_again_on_a_thread() {
+    let world = World::new([Event::Declare(environments())]);
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    let asking = thread::current().id();
+    runtime.block_on(async {
+        let count = async |most: i64| {
+            let asked = Arc::new(AtomicUsize::new(0));
+            let question = CountTo { most, asked: Arc::clone(&asked) };
+            let (counted, on) = world.queries.ask(&Scope::everything(), At::Now, question).await.unwrap();
+            assert_eq!(counted, most);
+            (on, asked.load(Ordering::Relaxed))
+        };
+        let (on, asked) = count(1).await;
+        assert!((on != asking, asked) == (true, 1), "there is no reader yet");
+        let (on, asked) = count(3_000_000).await;
+        assert!((on != asking, asked) == (true, 2), "it takes much longer than a worker has");
+        // However busy the machine is, one of many that take microseconds is answered in time.
+        let mut answers = Vec::new();
+        while answers.len() < 1000 && !answers.contains(&(asking, 1)) {
+            answers.push(count(1).await);
+        }
+        assert!(answers.contains(&(asking, 1)), "{answers:?}");
     });
 }
