@@ -33,9 +33,10 @@ impl PageKey {
     }
 }
 
-/// What a token is good for: one list with these filters, for callers who see the same.
+/// What a token is good for: one list with these filters, for callers who see the same. Boxed, since its two kilobytes would lie
+/// in the future of every question otherwise.
 #[derive(Clone)]
-struct Seal(blake3::Hasher);
+struct Seal(Box<blake3::Hasher>);
 
 impl Seal {
     fn new(key: &PageKey, name: &str, scope: &Scope, question: &impl Serialize) -> Result<Self> {
@@ -43,12 +44,12 @@ impl Seal {
         let mut hasher = blake3::Hasher::new_keyed(&key.0);
         // JSON ends by itself, so that nothing that follows can be taken for a part of it.
         hasher.update(&of.map_err(|error| QueryError::Storage(of_json(&error)))?);
-        Ok(Seal(hasher))
+        Ok(Seal(Box::new(hasher)))
     }
 
     /// The mark that goes with this place in the list.
     fn mark(&self, place: &str) -> String {
-        self.0.clone().update(place.as_bytes()).finalize().to_hex()[..32].to_owned()
+        (*self.0).clone().update(place.as_bytes()).finalize().to_hex()[..32].to_owned()
     }
 
     /// Whether a mark is the one that goes with this place; takes as long for one that is nearly right.
