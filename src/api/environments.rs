@@ -1,5 +1,7 @@
 //! `/api/v1/environments` and what stands below each of them.
 
+use super::watch;
+use crate::app::watch::WatchedList;
 use crate::app::{AppState, selection};
 use crate::http::auth;
 use crate::http::params::{CLUSTER, COLLAPSE, DEPTH, HEALTH, KIND, LIMIT, ORDER, OWNER, UNDER};
@@ -18,7 +20,11 @@ pub(super) async fn list(state: AppState, request: Request) -> Result<Response, 
     let mut read = request.query.reader();
     let (at, page) = (read.at(), read.page());
     let filter = selection::filter(&mut read, &EnvironmentFilter::default()).in_use_by_default();
+    let opening = watch::asked(&mut read);
     read.finish()?;
+    if let Some(opening) = opening {
+        return watch::open(state, request, WatchedList::Environments(filter), opening).await;
+    }
     let scope = auth::scope(&request)?;
     let found = state.queries.ask(&scope, at, ListEnvironments::new(&filter, &page)).await?;
     respond::page(&request, &found)
@@ -44,8 +50,13 @@ pub(super) async fn resources(state: AppState, request: Request) -> Result<Respo
         owner: read.text(OWNER).map(Uid::new),
         order: read.word(ORDER).unwrap_or_default(),
     };
+    let opening = watch::asked(&mut read);
     read.finish()?;
-    let (scope, id) = (auth::scope(&request)?, EnvironmentId::new(request.argument(0)));
+    let id = EnvironmentId::new(request.argument(0));
+    if let Some(opening) = opening {
+        return watch::open(state, request, WatchedList::Resources(id, filter), opening).await;
+    }
+    let scope = auth::scope(&request)?;
     let found = state.queries.ask(&scope, at, ListEnvironmentResources::new(&id, &filter, &page)).await?;
     respond::page(&request, &found)
 }

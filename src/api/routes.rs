@@ -12,7 +12,7 @@ use crate::http::params::{
     DEPTH, ENVIRONMENT, FIELD, FORMAT, FROM, GONE, GROUP, GROUP_BY, HEALTH, HEALTH_ONE, IGNORE, IMAGE,
     INCLUDE, KIND, LABELS, LANE, LIMIT, MAP, NAME, NAMESPACE, ORDER, OWNER, PROJECT, PROJECT_ONE, PROTECTED,
     Q, REASON, REF, REGION, SINCE, STATE, STATUS, TAG, TIER, TIMEOUT, TO, TYPE, TZ, UNDER, UNTIL, VAR,
-    VERBOSE, VIEW, WINDOW, WITH,
+    VERBOSE, VIEW, WATCH, WINDOW, WITH,
 };
 use crate::http::respond;
 use crate::http::router::{Route, Router, mount, nothing_here};
@@ -23,7 +23,7 @@ pub const ROUTES: &[Route<AppState>] = &[
     Route::at("/api/v1/environments").cached().get(
         &[
             TIER, REGION, PROJECT, GROUP, CLUSTERS, AGENT, STATE, NAME, HEALTH, LABELS, AT, TZ, LIMIT,
-            CONTINUE,
+            CONTINUE, WATCH, FROM, TIMEOUT,
         ],
         |state, request| Box::pin(environments::list(state, request)),
     ),
@@ -100,11 +100,10 @@ pub const ROUTES: &[Route<AppState>] = &[
         .delete(&[], |state, request| Box::pin(catalog::delete_environment(state, request))),
     Route::at("/api/v1/environments/{id}/stop")
         .post(&[], |state, request| Box::pin(catalog::stop_environment(state, request))),
-    Route::at("/api/v1/environments/{id}/resources")
-        .cached()
-        .get(&[KIND, HEALTH, OWNER, ORDER, AT, TZ, LIMIT, CONTINUE], |state, request| {
-            Box::pin(environments::resources(state, request))
-        }),
+    Route::at("/api/v1/environments/{id}/resources").cached().get(
+        &[KIND, HEALTH, OWNER, ORDER, AT, TZ, LIMIT, CONTINUE, WATCH, FROM, TIMEOUT],
+        |state, request| Box::pin(environments::resources(state, request)),
+    ),
     Route::at("/api/v1/environments/{id}/graph")
         .cached()
         .get(&[UNDER, CLUSTER, DEPTH, COLLAPSE, LIMIT, AT, TZ], |state, request| {

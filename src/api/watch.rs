@@ -1,4 +1,4 @@
-//! `/api/v1/watch`: what changes in a list of environments, as Server-Sent Events.
+//! `/api/v1/watch`, and lists with `watch=true`: what changes in a list, as Server-Sent Events.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -12,12 +12,12 @@ use tokio::time::{Instant, MissedTickBehavior, interval_at, sleep};
 use warp::Reply;
 use warp::sse::Event;
 
-use crate::app::watch::{Ended, Position, WatchEvent, Watching};
+use crate::app::watch::{Ended, Position, WatchEvent, WatchedList, Watching};
 use crate::app::{AppState, selection};
 use crate::http::auth::{self, Gate};
 use crate::http::caller::Caller;
 use crate::http::context::Context;
-use crate::http::params::{FROM, TIMEOUT};
+use crate::http::params::{AT, CONTINUE, FROM, LIMIT, ORDER, ParameterReader, TIMEOUT, WATCH};
 use crate::http::problem::{ParameterError, Problem, ProblemCode};
 use crate::http::request::Request;
 use crate::http::respond::{self, Response};
@@ -37,18 +37,63 @@ const TIMEOUT_MAX: Duration = Duration::from_secs(7 * 86_400);
 /// Events that wait for the connection to take them; more wait in the feed.
 const WAITING: usize = 1;
 
+/// How a stream is asked for.
+pub(super) struct Opening {
+    from: Option<At>,
+    timeout: Option<Duration>,
+}
+
+impl Opening {
+    fn read(read: &mut ParameterReader<'_>) -> Self {
+        Opening { from: read.moment(FROM), timeout: read.duration(TIMEOUT, TIMEOUT_MAX) }
+    }
+}
+
 /// What changes in the list of environments.
 pub(super) async fn watch(state: AppState, request: Request) -> Result<Response, Problem> {
     let mut read = request.query.reader();
     let filter = selection::filter(&mut read, &EnvironmentFilter::default()).in_use_by_default();
-    let (from, timeout) = (read.moment(FROM), read.duration(TIMEOUT, TIMEOUT_MAX));
+    let opening = Opening::read(&mut read);
     read.finish()?;
+    open(state, request, WatchedList::Environments(filter), opening).await
+}
+
+/// How the stream of a list is asked for; none where the list itself is.
+pub(super) fn asked(read: &mut ParameterReader<'_>) -> Option<Opening> {
+    if !read.flag(WATCH) {
+        for parameter in [FROM, TIMEOUT] {
+            if read.text(parameter).is_some() {
+                read.refuse(parameter, "only a stream takes it; add `watch=true`".to_owned());
+            }
+        }
+        return None;
+    }
+    for (parameter, why) in [
+        (AT, "a stream has no single point in time; say with `from` where it begins"),
+        (LIMIT, "a stream has no pages; narrow the filter"),
+        (CONTINUE, "a stream has no pages; send its last `id` as `Last-Event-ID` to go on with it"),
+        (ORDER, "a stream sends changes as they happen, in no other order"),
+    ] {
+        if read.text(parameter).is_some() {
+            read.refuse(parameter, format!("cannot be combined with `watch=true`: {why}"));
+        }
+    }
+    Some(Opening::read(read))
+}
+
+/// Opens the stream of a list.
+pub(super) async fn open(
+    state: AppState,
+    request: Request,
+    list: WatchedList,
+    Opening { from, timeout }: Opening,
+) -> Result<Response, Problem> {
     let scope = auth::scope(&request)?;
     let from = match last_event_id(&request.context)? {
         Some(position) => Some(position),
         None => begin(&state, from).await?,
     };
-    let watching = state.watch.join(&state.queries, &scope, &filter, from.as_ref()).await?;
+    let watching = state.watch.join(&state.queries, &scope, &list, from.as_ref()).await?;
     request.context.account.become_stream()?;
     let (sender, mut receiver) = mpsc::channel::<Event>(WAITING);
     if request.context.method != Method::HEAD {

@@ -190,6 +190,9 @@ impl Query {
 fn unknown(name: String, known: &[Parameter]) -> ParameterError {
     let names: Vec<_> = known.iter().map(|parameter| parameter.name).collect();
     let detail = match names.as_slice() {
+        _ if name == WATCH.name => "this list cannot be watched; `GET /api/v1/environments` and \
+             `/api/v1/environments/{id}/resources` can"
+            .to_owned(),
         [] => "is unknown; this route has no parameters".to_owned(),
         names => format!("is unknown; use one of {}", names.join(", ")),
     };

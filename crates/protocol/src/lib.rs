@@ -48,7 +48,7 @@ pub use timeline::{
     Bucket, Entry, EntryHealth, EntryResource, Tally, Timeline, TimelineBelow, TimelineGap, TimelinePage,
 };
 pub use tokens::{TokenReport, TokensReport};
-pub use watch::WatchedEnvironment;
+pub use watch::{WatchedEnvironment, WatchedResource};
 pub use write::{WithWarnings, Withdrawn, WriteMetadata, Written, WrittenList};
 
 use serde::{Deserialize, Serialize};

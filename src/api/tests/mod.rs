@@ -10,6 +10,7 @@ mod live;
 mod negotiated;
 mod schema;
 mod server;
+mod streams;
 
 use std::sync::{Arc, OnceLock};
 

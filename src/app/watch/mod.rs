@@ -1,13 +1,14 @@
-//! Streams of what changes in a list of environments: computed once for all who watch the same list with the same rights,
+//! Streams of what changes in a list of environments or resources: computed once for all who watch the same list with the same rights,
 //! whenever the view has moved.
 //!
 //! Why: docs/decisions/0030-streams-are-differences-of-lists.md.
 
 mod event;
 mod feed;
-mod listing;
+mod list;
 
 pub use event::{Position, WatchEvent};
+pub use list::WatchedList;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,9 +18,8 @@ use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
 
 use crate::http::problem::{Problem, ProblemCode};
-use event::Round;
-use feed::Feed;
-use strandline_model::{At, EnvironmentFilter, Offset};
+use feed::{Feed, Said};
+use strandline_model::{At, Offset};
 use strandline_query::{Queries, Scope};
 
 /// The least time between two looks at what changed: what changes within it is seen together.
@@ -56,7 +56,7 @@ pub struct Watching {
     /// Up to where that is.
     pub reached: Offset,
     feed: Arc<Feed>,
-    rounds: broadcast::Receiver<Arc<Round>>,
+    rounds: broadcast::Receiver<Said>,
 }
 
 /// Why nothing more comes.
@@ -127,24 +127,30 @@ impl Watch {
         &self,
         queries: &Queries,
         scope: &Scope,
-        filter: &EnvironmentFilter,
+        list: &WatchedList,
         from: Option<&Position>,
     ) -> Result<Watching, Problem> {
-        let (feed, rounds) = self.feed(scope, filter)?;
-        feed.advance(queries).await?;
+        let (feed, rounds) = self.feed(scope, list)?;
+        if let Err(problem) = feed.advance(queries).await {
+            // Said as of now, and not of the offset at which it was read.
+            if feed::ends(&problem) {
+                list::read(queries, scope, list, At::Now).await?;
+            }
+            return Err(problem);
+        }
         let (reached, known) = feed.known().await;
         let Some(from) = from else {
             return Ok(Watching { missed: Arc::new([]), reached, feed, rounds });
         };
-        let list = async |at: Offset| listing::read(queries, scope, filter, At::Offset(at)).await;
+        let read = async |at: Offset| list::read_past(queries, scope, list, At::Offset(at)).await;
         let mut missed = Vec::new();
-        let mut begin = listing::digest(&list(from.from).await?);
+        let mut begin = list::digest(&read(from.from).await?);
         if let Some((to, after)) = &from.within {
             // The rest of a round that was not taken whole.
-            let then = list(*to).await?;
+            let (then, after) = (read(*to).await?, list.key(after));
             let round = event::round(&begin, &then, from.from, *to)?;
-            missed.extend(round.events.iter().filter(|event| event.environment > *after).cloned());
-            begin = listing::digest(&then);
+            missed.extend(round.events.iter().filter(|event| event.key > after).cloned());
+            begin = list::digest(&then);
         }
         let from = from.reached();
         if from > reached {
@@ -152,7 +158,7 @@ impl Watch {
             return Err(Problem::new(ProblemCode::FutureMoment, detail));
         }
         if begin != *known {
-            let now = list(reached).await?;
+            let now = read(reached).await?;
             missed.extend(event::round(&begin, &now, from, reached)?.events.iter().cloned());
         }
         Ok(Watching { missed: missed.into(), reached, feed, rounds })
@@ -162,18 +168,18 @@ impl Watch {
     fn feed(
         &self,
         scope: &Scope,
-        filter: &EnvironmentFilter,
-    ) -> Result<(Arc<Feed>, broadcast::Receiver<Arc<Round>>), Problem> {
-        let key = serde_json::to_string(&(scope, filter)).map_err(Problem::internal)?;
+        list: &WatchedList,
+    ) -> Result<(Arc<Feed>, broadcast::Receiver<Said>), Problem> {
+        let key = serde_json::to_string(&(scope, list)).map_err(Problem::internal)?;
         let mut feeds = self.feeds();
-        if !feeds.contains_key(&key) {
+        if feeds.get(&key).is_none_or(|feed| !feed.is_watched()) {
             feeds.retain(|_, feed| feed.is_watched());
             if feeds.len() >= FEEDS_MAX {
                 let detail = format!("{FEEDS_MAX} different lists are watched already; retry later");
                 return Err(Problem::new(ProblemCode::Overloaded, detail));
             }
         }
-        let feed = feeds.entry(key).or_insert_with(|| Arc::new(Feed::new(scope, filter)));
+        let feed = feeds.entry(key).or_insert_with(|| Arc::new(Feed::new(scope, list)));
         Ok((Arc::clone(feed), feed.subscribe()))
     }
 }
@@ -185,10 +191,11 @@ impl Watching {
     /// When there is none.
     pub async fn next(&mut self) -> Result<Arc<[WatchEvent]>, Ended> {
         loop {
-            let round = self.rounds.recv().await.map_err(|error| match error {
+            let said = self.rounds.recv().await.map_err(|error| match error {
                 broadcast::error::RecvError::Lagged(_) => Ended::TooSlow,
                 broadcast::error::RecvError::Closed => Ended::Closed,
             })?;
+            let Said::Round(round) = said else { return Err(Ended::Closed) };
             // What was missed has all up to there.
             if round.to > self.reached {
                 self.reached = round.to;

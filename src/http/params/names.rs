@@ -54,6 +54,8 @@ pub const CONTROLLERS: Parameter = Parameter::one("controllers");
 pub const HEALTH_ONE: Parameter = Parameter::one("health");
 /// How long before it changes are looked at.
 pub const WINDOW: Parameter = Parameter::one("window");
+/// Whether what changes in a list is streamed, in place of a page of it.
+pub const WATCH: Parameter = Parameter::one("watch");
 /// After which time a stream ends.
 pub const TIMEOUT: Parameter = Parameter::one("timeout");
 /// Equal parts of a span of time.

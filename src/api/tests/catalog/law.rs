@@ -205,11 +205,21 @@ impl Side {
         None
     }
 
-    /// What a stream says of what happened since an offset.
+    /// What the streams of environments and of their resources say of what happened since an offset, one after the other.
     async fn watched(&self, since: u64) -> Vec<(String, Value)> {
-        let path = format!("/api/v1/watch?timeout=0s&state=available,stopping,stopped&from={since}");
-        let answer = self.town.answer(OWN.0, "GET", &path, "").await;
-        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+        let mut said = self.stream(&format!("watch?state=available,stopping,stopped&from={since}")).await;
+        for id in IDS {
+            said.extend(self.stream(&format!("environments/{id}/resources?watch=true&from={since}")).await);
+        }
+        said
+    }
+
+    /// What a stream says of what was missed, or why it is refused.
+    async fn stream(&self, path: &str) -> Vec<(String, Value)> {
+        let answer = self.town.answer(OWN.0, "GET", &format!("/api/v1/{path}&timeout=0s"), "").await;
+        if !answer.starts_with("HTTP/1.1 200") {
+            return vec![(plain(&answer), Value::Null)];
+        }
         let (mut events, mut name) = (Vec::new(), "");
         for line in body(&answer).lines() {
             if let Some(event) = line.strip_prefix("event:") {

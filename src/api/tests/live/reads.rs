@@ -69,10 +69,18 @@ fn limits(path: &str) -> impl Iterator<Item = i64> {
     limit.flat_map(|limit| ["minimum", "maximum"].map(|end| limit["schema"][end].as_i64())).flatten()
 }
 
+/// Whether a path is a list that can also be streamed.
+fn can_be_watched(path: &str) -> bool {
+    parameters(path).contains("watch")
+}
+
 /// Questions that have an answer: without a parameter, and with each of them.
 fn good(path: &str) -> Vec<Ask> {
     let plain = there(path);
     let valued = |name: &str| match name {
+        // What a stream says stands in `watched`.
+        "from" | "timeout" if can_be_watched(path) => vec![],
+        "watch" => vec!["watch=false"],
         "tier" => vec!["tier=production,staging"],
         "region" => vec!["region=eu&region=us"],
         "project" if path.ends_with("/allowed") => vec![],
@@ -186,6 +194,13 @@ fn wrong(path: &str) -> Vec<(Ask, &'static str)> {
     let parameters = parameters(path);
     let known = [
         ("at", "at=tomorrow", "invalid_parameter"),
+        ("watch", "watch=perhaps", "invalid_parameter"),
+        ("watch", "timeout=1s", "invalid_parameter"),
+        ("watch", "from=1", "invalid_parameter"),
+        ("watch", "watch=true&at=1", "invalid_parameter"),
+        ("watch", "watch=true&limit=1", "invalid_parameter"),
+        ("watch", "watch=true&continue=x", "invalid_parameter"),
+        ("watch", "watch=true&from=100000&timeout=0s", "future_moment"),
         ("at", "at=1&at=1", "invalid_parameter"),
         ("tz", "tz=Mars", "invalid_parameter"),
         ("timeout", "timeout=8d", "invalid_parameter"),
@@ -236,8 +251,10 @@ fn wrong(path: &str) -> Vec<(Ask, &'static str)> {
         ("tag", "tag=1", "invalid_parameter"),
         ("var", "var=A", "invalid_parameter"),
     ];
-    queries
-        .extend(known.iter().filter(|(name, ..)| parameters.contains(name)).map(|(_, q, code)| (*q, *code)));
+    // A list refuses where a stream is to begin, whenever that is.
+    let other = |(_, query, _): &&(_, _, _)| *query != "from=100000" || !can_be_watched(path);
+    let known = known.iter().filter(|(name, ..)| parameters.contains(name)).filter(other);
+    queries.extend(known.map(|(_, q, code)| (*q, *code)));
     let plain = there(path);
     let mut asks: Vec<_> =
         queries.into_iter().map(|(query, code)| (get(with(&plain, query)), code)).collect();
