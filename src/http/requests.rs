@@ -7,7 +7,7 @@ use std::time::Duration;
 use http::{Method, StatusCode};
 use prometheus_client::metrics::histogram::Histogram;
 
-/// Upper ends of the buckets, in seconds. No request takes longer than half a minute.
+/// Upper ends of the buckets, in seconds. What only reads takes a minute at most.
 const BUCKETS: [f64; 11] = [0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0, 30.0];
 
 /// The route of a request that matched none.

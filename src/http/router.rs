@@ -335,24 +335,23 @@ async fn carry_out<S: Gate>(
     }
     let request = Request { caller, body, ..Request::new(context.clone(), arguments, query) };
     let started = Instant::now();
-    let answer = in_time(operation.reads, (operation.handler)(state.serving(&asker, now), request)).await;
+    let longest = operation.reads.then_some(LONGEST);
+    let answer = in_time(longest, (operation.handler)(state.serving(&asker, now), request)).await;
     if let (Some(place), Ok(answer)) = (place, &answer) {
         place.put(answer);
     }
     answer.map(|answer| timed(answer, Some(started.elapsed())))
 }
 
-/// An answer in the time that there is for it. Without anybody who waits for it, a query ends; what is written is not given up
-/// half-way.
+/// An answer in the time that there is for it, if there is a limit. Without anybody who waits for it, a query ends; what is
+/// written is not given up half-way.
 async fn in_time(
-    reads: bool,
+    longest: Option<Duration>,
     answer: impl Future<Output = Result<Response, Problem>>,
 ) -> Result<Response, Problem> {
-    if !reads {
-        return answer.await;
-    }
-    tokio::time::timeout(LONGEST, answer).await.unwrap_or_else(|_| {
-        let detail = format!("the request took longer than {} s; ask for less", LONGEST.as_secs());
+    let Some(longest) = longest else { return answer.await };
+    tokio::time::timeout(longest, answer).await.unwrap_or_else(|_| {
+        let detail = format!("the request took longer than {} s; ask for less", longest.as_secs());
         Err(Problem::new(ProblemCode::QuestionTooLong, detail))
     })
 }
@@ -369,6 +368,7 @@ fn options(allow: &str) -> Response {
 #[expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 mod tests {
     use super::*;
+    use tower_service::Service;
 
     #[test]
     fn a_path_is_looked_up_as_it_was_sent() {
@@ -399,6 +399,41 @@ mod tests {
             let expected =
                 expected.map(|(path, given)| (path, given.into_iter().map(str::to_owned).collect()));
             assert_eq!(found, expected, "{path}");
+        }
+    }
+
+    /// By a clock that runs on when nothing else does.
+    #[tokio::test(start_paused = true)]
+    async fn what_reads_is_given_up_after_its_time_and_what_writes_is_not() {
+        let after = |time: Duration| async move {
+            tokio::time::sleep(time).await;
+            Ok(Response::default())
+        };
+        let code = |answer: Result<Response, Problem>| answer.map(|_| ()).map_err(|problem| problem.code);
+        let second = Duration::from_secs(1);
+        assert_eq!(code(in_time(Some(LONGEST), after(LONGEST - second)).await), Ok(()));
+        let late = in_time(Some(LONGEST), after(LONGEST + second)).await;
+        assert_eq!(code(late), Err(ProblemCode::QuestionTooLong));
+        assert_eq!(code(in_time(None, after(10 * LONGEST)).await), Ok(()));
+    }
+
+    /// A question that is never answered, and one that is no question and takes its time.
+    const SLOW: &[Route<()>] =
+        &[Route::at("/slow").get(&[], |(), _| Box::pin(std::future::pending())).delete(&[], |(), _| {
+            Box::pin(async {
+                tokio::time::sleep(2 * LONGEST).await;
+                Ok(Response::default())
+            })
+        })];
+
+    #[tokio::test(start_paused = true)]
+    async fn the_router_limits_questions_alone() {
+        let router = mount(SLOW, &(), crate::http::respond::problem);
+        for (method, expected) in [("GET", ProblemCode::QuestionTooLong.status()), ("DELETE", 200)] {
+            let body = http_body_util::Empty::<Bytes>::new();
+            let request = http::Request::builder().method(method).uri("/slow").body(body).unwrap();
+            let answer = warp::service(router.clone()).call(request).await.unwrap();
+            assert_eq!(answer.status().as_u16(), expected, "{method}");
         }
     }
 }
