@@ -30,7 +30,7 @@ pub(super) use doctor::RoleWidth;
 pub use doctor::{DoctorArgs, ReportFormat};
 pub use filter::{DeclaredArgs, EnvironmentsArgs, FilterArgs, OverviewArgs};
 pub use objects::{EdgesArgs, HealthArgs, LineFormat, ObjectsArgs};
-pub use output::{ColorChoice, ListArgs, OutputArgs, OutputFormat, ServerArgs};
+pub use output::{ColorChoice, ListArgs, OutputArgs, OutputFormat, ServerArgs, WatchArgs};
 pub use probe::ProbeArgs;
 pub use read::{
     CoverageArgs, EventsArgs, GetCommand, HistoryArgs, LeftBehindArgs, ReadCommand, TreeArgs, VersionArgs,

@@ -1,6 +1,6 @@
 //! Reads from a server over HTTP.
 
-mod stream;
+pub(super) mod stream;
 mod token;
 
 use std::time::Duration;

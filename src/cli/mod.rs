@@ -18,6 +18,7 @@ mod diff;
 mod doctor;
 mod edges;
 mod error;
+mod follow;
 mod forget;
 mod habits;
 mod health;
@@ -54,6 +55,7 @@ mod transfer;
 mod tree;
 mod views;
 mod wait;
+mod watch;
 mod why;
 
 pub use args::{
@@ -64,7 +66,7 @@ pub use args::{
     LeftBehindArgs, LineFormat, ListArgs, ManArgs, ObjectsArgs, OnsetArgs, OpenArgs, OutputArgs,
     OutputFormat, OverviewArgs, PlaceArgs, ProbeArgs, ReadCommand, RebuildArgs, RedactArgs, RelistArgs,
     ReportFormat, RestoreArgs, SearchArgs, ServeArgs, ServerArgs, Subject, TimelineArgs, TokenArgs,
-    TokenText, TreeArgs, VersionArgs, WaitArgs, WaitCondition, WhyArgs,
+    TokenText, TreeArgs, VersionArgs, WaitArgs, WaitCondition, WatchArgs, WhyArgs,
 };
 pub use completion::answer_shell;
 pub use error::{CliError, Exit, Outcome};

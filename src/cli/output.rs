@@ -131,12 +131,16 @@ pub(super) fn yaml_text(value: &Value) -> Result<String, CliError> {
 
 /// Writes to standard output; a reader that has seen enough, such as `head`, is no failure.
 pub(super) fn write(text: &str) -> Result<(), CliError> {
+    write_while_read(text).map(|_| ())
+}
+
+/// The same of one of many texts; whether somebody still reads.
+pub(super) fn write_while_read(text: &str) -> Result<bool, CliError> {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(CliError::new("writing to standard output", error))
-        }
-        _ => Ok(()),
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
+        Err(error) => Err(CliError::new("writing to standard output", error)),
     }
 }
 

@@ -15,7 +15,7 @@ use super::output::{Paint, document, drawing, write};
 use super::query::{Add, Parameters};
 use super::runtime::runtime;
 use super::views::Listed;
-use super::{catalog, changes, coverage, images, onset, overview, search, timeline, tree, wait, why};
+use super::{catalog, changes, coverage, images, onset, overview, search, timeline, tree, wait, watch, why};
 use crate::build_info::BuildInfo;
 use crate::format::visible;
 use strandline_protocol::{
@@ -82,6 +82,11 @@ async fn get(command: &GetCommand) -> Result<(), CliError> {
         }
         GetCommand::Environments(args) => {
             let query = overview::filtered(parameters(&args.list.server), &args.filter);
+            if args.watch.is_asked() {
+                let (nouns, path) = ("environments", "/api/v1/environments");
+                let target = watch::Target { nouns, member: "environment", path };
+                return watch::watch::<Environment>(target, query, &args.list, &args.watch).await;
+            }
             print_list::<Environment>("environments", "/api/v1/environments", query, &args.list).await
         }
         GetCommand::Clusters { list } => {
@@ -90,12 +95,18 @@ async fn get(command: &GetCommand) -> Result<(), CliError> {
         GetCommand::Resources { resource: Some(resource), place, list, answer, .. } => {
             one(resource, place, list, *answer).await
         }
-        GetCommand::Resources { resource: None, place, kind, health, owner, order, list, .. } => {
+        GetCommand::Resources { resource: None, place, kind, health, owner, order, list, watch, .. } => {
             let in_places = place.cluster.is_some() || place.namespace.is_some();
             let Some(environment) = place.within.as_ref().filter(|_| !in_places) else {
                 if !health.is_empty() || owner.is_some() || order.is_some() {
                     let why = "--health, --owner and --order apply to the resources of an environment";
                     return Err(CliError::new("reading resources", why)
+                        .hint("name the environment with -e, and leave --cluster and --namespace out")
+                        .exit(Exit::Usage));
+                }
+                if watch.is_asked() {
+                    let why = "only the resources of an environment can be watched";
+                    return Err(CliError::new("watching resources", why)
                         .hint("name the environment with -e, and leave --cluster and --namespace out")
                         .exit(Exit::Usage));
                 }
@@ -105,8 +116,16 @@ async fn get(command: &GetCommand) -> Result<(), CliError> {
             let query = parameters(&list.server)
                 .add("kind", kind)
                 .add("health", health)
-                .add("owner", owner.as_slice())
-                .add("order", order.as_slice());
+                .add("owner", owner.as_slice());
+            if watch.is_asked() {
+                if order.is_some() {
+                    let why = "--order cannot be combined with --watch: changes are printed as they happen";
+                    return Err(CliError::new("watching resources", why).exit(Exit::Usage));
+                }
+                let target = watch::Target { nouns: "resources", member: "resource", path: &path };
+                return watch::watch::<Resource>(target, query, list, watch).await;
+            }
+            let query = query.add("order", order.as_slice());
             print_list::<Resource>("resources", &path, query, list).await
         }
     }

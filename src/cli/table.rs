@@ -67,6 +67,11 @@ impl Table {
 
     /// The table as text.
     pub(super) fn render(&self, paint: Paint, with_headers: bool) -> String {
+        self.render_within(paint, with_headers, &mut Vec::new())
+    }
+
+    /// The same below rows that were printed before, with columns that are at least as wide as theirs; `widths` keeps them.
+    pub(super) fn render_within(&self, paint: Paint, with_headers: bool, widths: &mut Vec<usize>) -> String {
         let header: Vec<_> =
             self.headers.iter().map(|header| Cell::Text(visible(header).into_owned())).collect();
         let lines: Vec<_> = with_headers.then_some(&header).into_iter().chain(&self.rows).collect();
@@ -74,7 +79,10 @@ impl Table {
             let cells = lines.iter().filter_map(|line| line.get(column));
             cells.map(|cell| cell.content().width()).max().unwrap_or(0)
         };
-        let widths: Vec<_> = (0..self.headers.len()).map(width).collect();
+        widths.resize(self.headers.len(), 0);
+        for (column, least) in widths.iter_mut().enumerate() {
+            *least = width(column).max(*least);
+        }
         let mut out = String::new();
         for line in lines {
             for (column, cell) in line.iter().enumerate() {

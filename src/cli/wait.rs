@@ -8,15 +8,13 @@ use super::answers::typed;
 use super::args::WaitArgs;
 use super::client::Client;
 use super::error::{CliError, Exit};
+use super::follow::{AGAIN, Follow};
 use super::output::write;
 use super::query::{Add, Parameters};
 use crate::format::{lasted, visible, word};
 use strandline_model::{EnvironmentId, Health};
 use strandline_protocol::{Answer, Environment, WatchedEnvironment};
 use strandline_syntax::percent_encode;
-
-/// How long to wait before a stream that ended is opened again.
-const AGAIN: Duration = Duration::from_secs(1);
 
 /// Longer than anybody waits.
 const LONGEST: Duration = Duration::from_secs(365 * 86_400);
@@ -40,16 +38,6 @@ struct Waiting<'a> {
     args: &'a WaitArgs,
     client: Client,
     what: String,
-}
-
-/// How a stream ended.
-enum StreamEnd {
-    /// The environment came to the health that is waited for.
-    Met,
-    /// It is to go on behind its last event, if it had one.
-    Broken(Option<String>),
-    /// What it would have said is to be asked for anew.
-    Reset,
 }
 
 impl Waiting<'_> {
@@ -86,38 +74,10 @@ impl Waiting<'_> {
         // All environments of the project: a name may have signs that a pattern takes for its own.
         let query = Parameters::new()
             .add("project", &[&found.value.project])
-            .add("state", &["available", "stopping", "stopped"])
-            .add("from", &[found.metadata.offset]);
-        let mut id = None;
-        loop {
-            match self.one_stream(&query, id.as_deref(), last).await? {
-                StreamEnd::Met => return Ok(true),
-                StreamEnd::Reset => return Ok(false),
-                StreamEnd::Broken(newer) => id = newer.or(id),
-            }
-            tokio::time::sleep(AGAIN).await;
-        }
-    }
-
-    async fn one_stream(
-        &self,
-        query: &Parameters,
-        id: Option<&str>,
-        last: &mut Option<Health>,
-    ) -> Result<StreamEnd, CliError> {
-        let mut stream = match self.client.stream(&self.what, "/api/v1/watch", query, id).await {
-            Ok(stream) => stream,
-            Err(error) if error.exit == Exit::Failure => return Ok(StreamEnd::Reset),
-            Err(error) => return Err(error),
-        };
-        let mut reached = None;
-        while let Some(event) = stream.next().await {
-            reached = event.id.or(reached);
-            match event.name.as_str() {
-                "reset" => return Ok(StreamEnd::Reset),
-                "enter" | "leave" | "health" | "change" => {}
-                _ => continue,
-            }
+            .add("state", &["available", "stopping", "stopped"]);
+        let offset = found.metadata.offset;
+        let mut stream = Follow::new(&self.client, &self.what, "/api/v1/watch", &query, offset);
+        while let Some(event) = stream.next().await? {
             let value =
                 serde_json::from_str(&event.data).map_err(|error| CliError::new(&self.what, error))?;
             let watched: WatchedEnvironment = typed(&self.what, value)?;
@@ -127,10 +87,10 @@ impl Waiting<'_> {
             let Some(environment) = watched.environment else { return Err(self.gone(&watched.id)) };
             *last = environment.health.state;
             if self.is_met(*last) {
-                return Ok(StreamEnd::Met);
+                return Ok(true);
             }
         }
-        Ok(StreamEnd::Broken(reached))
+        Ok(false)
     }
 
     fn is_met(&self, health: Option<Health>) -> bool {

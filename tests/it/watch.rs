@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::TcpStream;
+use tokio::process::{Child, ChildStdout, Command};
 
-use crate::server::{Result, Server, items};
+use crate::server::{PROGRAM, Result, Server, items};
 
 /// The connection of a stream, and what it said.
 struct Stream {
@@ -163,4 +164,71 @@ async fn a_stream_goes_on_after_kill_nine_with_nothing_lost_and_nothing_twice() 
     let output = std::fs::read_to_string(output)?;
     assert!(!output.contains("did not finish in time"), "{output}");
     Ok(())
+}
+
+/// A command that prints line by line.
+struct Printing {
+    child: Child,
+    lines: BufReader<ChildStdout>,
+}
+
+impl Printing {
+    fn start(server: &Server, options: &[&str]) -> Result<Self> {
+        let mut command = Command::new(PROGRAM);
+        command.args(options).args(["--server", server.url()]).stdout(std::process::Stdio::piped());
+        let mut child = command.kill_on_drop(true).spawn()?;
+        let output = child.stdout.take().ok_or("the command has no output")?;
+        Ok(Printing { child, lines: BufReader::new(output) })
+    }
+
+    /// Reads lines up to the one that begins with these words.
+    async fn until(&mut self, expected: &[&str]) -> Result<()> {
+        loop {
+            let words = self.next().await?;
+            if words.is_empty() {
+                return Err(format!("the command ended before {expected:?}").into());
+            }
+            if words.iter().zip(expected).all(|(word, expected)| word == expected) {
+                return Ok(());
+            }
+        }
+    }
+
+    /// The words of the next line; none at the end.
+    async fn next(&mut self) -> Result<Vec<String>> {
+        let mut line = String::new();
+        self.lines.read_line(&mut line).await?;
+        Ok(line.split_whitespace().map(str::to_owned).collect())
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_command_line_follows_a_list_over_a_restart_until_nobody_reads_it() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let mut server = Server::start(folder.path(), "clusters: []\n").await?;
+    let named = |name: &str| json!({ "project": "shop/web", "name": name });
+    write(&server, "PUT", "projects/shop%2Fweb", json!({ "id": 42 })).await?;
+    write(&server, "PUT", "environments/shop.web.qa", named("qa")).await?;
+    server.until("/environments", |answer| items(answer).count() == 1).await?;
+    let mut rows = Printing::start(&server, &["get", "env", "--output-watch-events", "-w"])?;
+    let mut names = Printing::start(&server, &["get", "environments", "--watch-only", "-o", "name"])?;
+    for expected in [["EVENT", "NAME"], ["ADDED", "shop.web.qa"]] {
+        assert_eq!(rows.next().await?.get(..2).unwrap_or_default(), expected);
+    }
+    write(&server, "PUT", "environments/shop.web.qa", json!({ "labels": { "team": "a" } })).await?;
+    rows.until(&["MODIFIED", "shop.web.qa"]).await?;
+    server.kill().await?;
+    server.start_again().await?;
+    write(&server, "PUT", "environments/shop.web.production", named("production")).await?;
+    rows.until(&["ADDED", "shop.web.production"]).await?;
+    names.until(&["environment/shop.web.production"]).await?;
+    write(&server, "POST", "environments/shop.web.qa/stop", json!({})).await?;
+    rows.until(&["DELETED", "shop.web.qa"]).await?;
+    // Who reads no more learns of nothing, and that is no failure.
+    let Printing { mut child, lines } = rows;
+    drop(lines);
+    write(&server, "PUT", "environments/shop.web.staging", named("staging")).await?;
+    assert_eq!(child.wait().await?.code(), Some(0));
+    drop(names);
+    server.stop().await
 }

@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::output::{ListArgs, OutputArgs, ServerArgs};
+use super::output::{ListArgs, OutputArgs, ServerArgs, WatchArgs};
 use super::values::number;
 use strandline_model::{AgentId, EnvironmentId, EnvironmentState, GroupBy, GroupPath, Health, Tier};
 use strandline_protocol::Overview;
@@ -58,11 +58,15 @@ pub struct EnvironmentsArgs {
     /// Only this one, with its configuration warnings
     #[arg(value_name = "ENVIRONMENT", value_parser = super::values::environment, conflicts_with_all = [
         "tier", "region", "project", "group", "cluster", "agent", "state", "name", "health", "labels", "limit",
+        "watch", "watch_only",
     ])]
     pub id: Option<EnvironmentId>,
     /// Which.
     #[command(flatten)]
     pub filter: FilterArgs,
+    /// Whether to watch.
+    #[command(flatten)]
+    pub watch: WatchArgs,
     /// How to list.
     #[command(flatten)]
     pub list: ListArgs,

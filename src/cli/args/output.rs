@@ -26,6 +26,27 @@ pub struct ListArgs {
     pub output: OutputArgs,
 }
 
+/// How to watch a list.
+#[derive(Clone, Debug, Args)]
+pub struct WatchArgs {
+    /// After the list, print what changes in it, until interrupted
+    #[arg(short, long, conflicts_with_all = ["at", "limit", "sort_by"])]
+    pub watch: bool,
+    /// Print what changes in the list, without the list
+    #[arg(long, conflicts_with_all = ["at", "limit", "sort_by"])]
+    pub watch_only: bool,
+    /// With --watch or --watch-only: print each change with its type, ADDED, MODIFIED or DELETED
+    #[arg(long)]
+    pub output_watch_events: bool,
+}
+
+impl WatchArgs {
+    /// Whether the list is watched.
+    pub fn is_asked(&self) -> bool {
+        self.watch || self.watch_only
+    }
+}
+
 /// Where to read from, and for which time.
 #[derive(Clone, Debug, Args)]
 pub struct ServerArgs {

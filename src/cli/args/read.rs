@@ -8,7 +8,7 @@ use clap::{Args, Subcommand};
 use super::address::AddressArgs;
 use super::changes::ChangesArgs;
 use super::filter::{EnvironmentsArgs, OverviewArgs};
-use super::output::{ListArgs, OutputArgs, ServerArgs};
+use super::output::{ListArgs, OutputArgs, ServerArgs, WatchArgs};
 use super::search::SearchArgs;
 use super::subject::{FindArgs, ImagesArgs, PlaceArgs, Subject};
 use super::timeline::{OnsetArgs, TimelineArgs};
@@ -117,7 +117,8 @@ pub enum GetCommand {
     #[command(visible_aliases = ["environment", "env"], after_help = "Examples:
   strandline get environments --tier production --region us
   strandline get environments --health Degraded,Unknown --at 2026-11-20T14:05Z -o wide
-  strandline get env --group shop --name 'review/**' -l 'team=payments,criticality in (high,critical)'")]
+  strandline get env --group shop --name 'review/**' -l 'team=payments,criticality in (high,critical)'
+  strandline get env --tier production --health Degraded -w")]
     Environments(EnvironmentsArgs),
     /// GitLab groups, from the paths of projects
     #[command(visible_alias = "group")]
@@ -183,6 +184,7 @@ pub enum GetCommand {
         visible_alias = "resource",
         after_help = "Examples:
   strandline get pods -e shop.web.production
+  strandline get resources -e shop.web.production --kind Pod --watch
   strandline get deployments.apps -n shop --cluster us-east
   strandline get deploy/web -n shop -o yaml | kubectl diff -f -
   strandline get resources -e shop.web.production --kind Pod
@@ -195,7 +197,9 @@ pub enum GetCommand {
         /// Only this resource, as KIND/NAME or by its UID; -o json and -o yaml print its object
         #[arg(
             value_name = "RESOURCE", required_unless_present_any = ["within", "kind"],
-            conflicts_with_all = ["kind", "health", "owner", "order", "limit", "all_namespaces"],
+            conflicts_with_all = [
+                "kind", "health", "owner", "order", "limit", "all_namespaces", "watch", "watch_only",
+            ],
         )]
         resource: Option<Subject>,
         /// With RESOURCE and -o json or -o yaml: the whole answer of the API, in which the object is one field
@@ -219,6 +223,9 @@ pub enum GetCommand {
         /// Sort order: name (kind, namespace, name) or health (worst first)
         #[arg(long)]
         order: Option<ResourceOrder>,
+        /// Whether to watch.
+        #[command(flatten)]
+        watch: WatchArgs,
         /// How to list.
         #[command(flatten)]
         list: ListArgs,
