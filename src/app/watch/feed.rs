@@ -1,9 +1,11 @@
 //! One list that is watched, for all who watch it with the same rights.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex as StdMutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use tokio::sync::{Mutex, broadcast};
+use tokio::time::Instant;
 
 use super::event::{Round, round};
 use super::list::{self, Digest, WatchedList};
@@ -14,6 +16,9 @@ use strandline_query::{Queries, Scope};
 /// Rounds that are kept for who is slow to take them.
 pub(super) const ROUNDS_KEPT: usize = 32;
 
+/// How many times as long as reading it took a list is left alone, so that a large one does not take the readers' time.
+const REST: u32 = 4;
+
 /// A list that is watched.
 pub(super) struct Feed {
     scope: Scope,
@@ -21,6 +26,8 @@ pub(super) struct Feed {
     rounds: broadcast::Sender<Said>,
     reached: AtomicU64,
     is_closed: AtomicBool,
+    /// Until when it is not read again.
+    rests_until: StdMutex<Option<Instant>>,
     /// The list as it was read last; none before.
     state: Mutex<Option<State>>,
 }
@@ -46,6 +53,7 @@ impl Feed {
             rounds: broadcast::channel(ROUNDS_KEPT).0,
             reached: AtomicU64::default(),
             is_closed: AtomicBool::default(),
+            rests_until: StdMutex::default(),
             state: Mutex::default(),
         }
     }
@@ -57,6 +65,21 @@ impl Feed {
     /// Whether somebody watches it who may go on doing so.
     pub(super) fn is_watched(&self) -> bool {
         self.rounds.receiver_count() > 0 && !self.is_closed.load(Ordering::Acquire)
+    }
+
+    /// Whether it was read a moment ago, for what that took.
+    pub(super) fn is_resting(&self) -> bool {
+        self.rests().is_some_and(|until| Instant::now() < until)
+    }
+
+    /// Is not read again for so long.
+    pub(super) fn rest(&self, time: Duration) {
+        *self.rests() = Some(Instant::now() + time);
+    }
+
+    fn rests(&self) -> MutexGuard<'_, Option<Instant>> {
+        // Nothing that can panic runs under this lock.
+        self.rests_until.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Up to which offset all rounds were sent.
@@ -80,7 +103,10 @@ impl Feed {
         if state.as_ref().is_some_and(|state| state.at >= to) {
             return Ok(());
         }
-        let listing = match list::read(queries, &self.scope, &self.list, At::Offset(to)).await {
+        let started = Instant::now();
+        let read = list::read(queries, &self.scope, &self.list, At::Offset(to)).await;
+        self.rest(started.elapsed() * REST);
+        let listing = match read {
             Err(problem) if ends(&problem) => {
                 self.is_closed.store(true, Ordering::Release);
                 let _ = self.rounds.send(Said::Closed);

@@ -93,19 +93,24 @@ impl Watch {
             };
             let mut all = true;
             for feed in self.watched() {
+                if feed.is_resting() {
+                    all = false;
+                    continue;
+                }
                 if let Err(problem) = feed.advance(&queries).await {
                     tracing::debug!(
                         code = problem.code.as_str(),
                         detail = problem.detail,
                         "a watched list cannot be read"
                     );
+                    feed.rest(RETRY);
                     all = false;
                 }
             }
             if all {
                 seen = moved;
             }
-            let pause = tokio::time::sleep(if all { PAUSE } else { RETRY });
+            let pause = tokio::time::sleep(PAUSE);
             if self.0.stopping.run_until_cancelled(pause).await.is_none() {
                 return;
             }

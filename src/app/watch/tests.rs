@@ -196,3 +196,13 @@ async fn who_watches_the_same_shares_one_list_and_is_reset_when_too_slow() {
         }
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_list_that_rests_is_read_again_later() {
+    let feed = Feed::new(&Scope::everything(), &environments());
+    assert!(!feed.is_resting());
+    feed.rest(RETRY);
+    assert!(feed.is_resting());
+    tokio::time::advance(RETRY).await;
+    assert!(!feed.is_resting());
+}
