@@ -13,7 +13,7 @@ pub(super) async fn list(state: AppState, request: Request) -> Result<Response, 
     let mut read = request.query.reader();
     let (at, page) = (read.at(), read.page());
     let filter =
-        CoverageFilter { clusters: read.texts(CLUSTERS), kinds: read.texts(KIND), states: read.words(STATE) };
+        CoverageFilter { clusters: read.texts(CLUSTERS), kinds: read.words(KIND), states: read.words(STATE) };
     read.finish()?;
     let found = state.queries.ask(&auth::scope(&request)?, at, ListCoverage::new(&filter, &page)).await?;
     respond::page(&request, &found)

@@ -45,7 +45,7 @@ pub(super) async fn resources(state: AppState, request: Request) -> Result<Respo
     let mut read = request.query.reader();
     let (at, page) = (read.at(), read.page());
     let filter = ResourceFilter {
-        kinds: read.texts(KIND),
+        kinds: read.words(KIND),
         healths: read.words(HEALTH),
         owner: read.text(OWNER).map(Uid::new),
         order: read.word(ORDER).unwrap_or_default(),

@@ -44,7 +44,7 @@ pub struct KindName {
     text: String,
     /// In lower case.
     word: String,
-    /// None where it is not given.
+    /// In lower case; none where it is not given.
     group: Option<String>,
 }
 
@@ -105,7 +105,7 @@ impl FromStr for KindName {
                 "invalid kind `{text}`; write deploy, deployments, Deployment or Deployment.apps"
             ));
         }
-        Ok(KindName { text: text.to_owned(), word: word.to_lowercase(), group: group.map(str::to_owned) })
+        Ok(KindName { text: text.to_owned(), word: word.to_lowercase(), group: group.map(str::to_lowercase) })
     }
 }
 

@@ -8,13 +8,13 @@ use serde::Serialize;
 use crate::concerns::Concerns;
 use crate::error::Result;
 use crate::filters::{CoverageFilter, PageRequest};
-use crate::gaps;
 use crate::history::told;
 use crate::moment::Moment;
 use crate::page::Start;
 use crate::question::{Context, Question};
 use crate::scope::{ResolvedScope, in_sight, looked_at, one_of};
-use crate::words::Words;
+use crate::words::{Of, Words};
+use crate::{gaps, kinds};
 use strandline_log::{Cursor, LogReader};
 use strandline_model::{CoverageState, Kind, Offset, Stored, Timestamp, WatchKey, reason};
 use strandline_protocol::{LastChange, Page, WatchCoverage, WatchGap};
@@ -57,14 +57,15 @@ const NOW: &str = "now";
 /// A page of watches.
 fn list(
     view: &Connection,
-    log: &LogReader,
+    log: &mut LogReader,
     moment: &Moment,
     scope: &ResolvedScope,
     filter: &CoverageFilter,
     start: &Start,
 ) -> Result<Page<WatchCoverage>> {
     let now = moment.asked_for_now || start.after(4) == NOW;
-    let mut items = watches(view, moment.offset, scope, filter, start)?;
+    let kinds = kinds::numbers(view, log, &filter.kinds)?;
+    let mut items = watches(view, moment.offset, scope, (filter, kinds), start)?;
     let next = start.finish(moment.offset, &mut items, |(_, item)| {
         let WatchKey { cluster, kind, namespace } = &item.watch;
         let mark = if now { NOW } else { "" };
@@ -98,7 +99,10 @@ fn list(
         hear(log, moment.now, &mut items)?;
     }
     let snapshot = moment.snapshot(view, scope, &Concerns::Everything)?;
-    start.page(items, (snapshot, next), || Words::of_coverage(filter).unknown(view, moment, scope))
+    start.page(items, (snapshot, next), || {
+        let words = Words::default().names("cluster", Of::Cluster, &filter.clusters);
+        kinds::words(view, log, words, &filter.kinds)?.unknown(view, moment, scope)
+    })
 }
 
 /// What was marked of each watch, with the view's number of its kind.
@@ -106,7 +110,7 @@ fn watches(
     view: &Connection,
     at: Offset,
     scope: &ResolvedScope,
-    filter: &CoverageFilter,
+    (filter, kinds): (&CoverageFilter, Option<String>),
     start: &Start,
 ) -> Result<Vec<(i64, WatchCoverage)>> {
     let sql = concat!(
@@ -116,8 +120,7 @@ fn watches(
             JOIN cluster_spec s ON s.cluster_id = c.id AND s.from_offset <= :at AND s.to_offset > :at
         WHERE g.to_offset > :at AND g.from_offset <= :at
           AND (:clusters IS NULL OR c.name IN (SELECT value FROM json_each(:clusters)))
-          AND (:kinds IS NULL OR lower(k.kind) IN (SELECT lower(value) FROM json_each(:kinds))
-              OR lower(k.kind || '.' || k."group") IN (SELECT lower(value) FROM json_each(:kinds)))
+          AND (:kinds IS NULL OR g.kind_id IN (SELECT value FROM json_each(:kinds)))
           AND (:states IS NULL OR g.state IN (SELECT value FROM json_each(:states)))
           AND "#,
         looked_at!(namespace),
@@ -128,7 +131,7 @@ fn watches(
     let params = named_params! {
         ":at": at.as_i64(), ":scope": scope.with_places(view, at)?,
         ":clusters": one_of(&filter.clusters, String::as_str),
-        ":kinds": one_of(&filter.kinds, String::as_str),
+        ":kinds": kinds,
         ":states": one_of(&filter.states, |state| state.number()),
         ":cluster": start.after(0), ":group": start.after(1), ":kind": start.after(2),
         ":namespace": start.after(3), ":limit": start.rows(),

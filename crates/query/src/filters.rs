@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use strandline_model::{At, CoverageState, DeploymentStatus, EnvironmentId, Health, Tier, Uid};
+use strandline_model::{At, CoverageState, DeploymentStatus, EnvironmentId, Health, KindName, Tier, Uid};
 use strandline_protocol::{Collapse, Graph, HealthHistory};
 use strandline_syntax::{Glob, ImagePattern, keywords};
 
@@ -25,8 +25,8 @@ impl ResourceRef {
 /// Which resources of an environment a list holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ResourceFilter {
-    /// Only these kinds by name, such as `Pod`; empty for all.
-    pub kinds: Vec<String>,
+    /// Only these kinds; empty for all.
+    pub kinds: Vec<KindName>,
     /// Only these healths; empty for all.
     pub healths: Vec<Health>,
     /// Only what stands directly below the resource of this uid in the environment's tree.
@@ -56,8 +56,8 @@ keywords!(
 pub struct CoverageFilter {
     /// Only these clusters; empty for all.
     pub clusters: Vec<String>,
-    /// Only these kinds, such as `Deployment` or `Deployment.apps`; empty for all.
-    pub kinds: Vec<String>,
+    /// Only these kinds; empty for all.
+    pub kinds: Vec<KindName>,
     /// Only these states; empty for all.
     pub states: Vec<CoverageState>,
 }

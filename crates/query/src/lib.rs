@@ -29,6 +29,7 @@ mod history;
 mod image_names;
 mod images;
 mod judged;
+mod kinds;
 mod last_seen;
 mod left_behind;
 mod moment;

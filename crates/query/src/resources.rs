@@ -12,7 +12,7 @@ use crate::question::{Context, Question};
 use crate::scope::{ResolvedScope, belonged, in_sight, one_of, reads};
 use crate::stretch::holds;
 use crate::words::Words;
-use crate::{environments, floors, last_seen};
+use crate::{environments, floors, kinds, last_seen};
 use serde::Serialize;
 use strandline_log::LogReader;
 use strandline_model::{
@@ -56,8 +56,7 @@ impl Question for ListEnvironmentResources {
     /// # Errors
     /// [`QueryError::NotFound`] when the environment did not exist at that time.
     fn answer(&self, context: Context<'_>) -> Result<Self::Answer> {
-        let Context { view, moment, scope, start, .. } = context;
-        list(view, &moment, scope, &self.environment, &self.filter, &start)
+        list(context, &self.environment, &self.filter)
     }
 }
 
@@ -158,7 +157,7 @@ macro_rules! choose_members {
                 JOIN kind k ON k.id = m.kind_id JOIN cluster c ON c.id = k.cluster_id
             WHERE m.environment_id = :environment AND ",
             holds!("membership" m, environment_id = ":environment"),
-            " AND (:kinds IS NULL OR lower(k.kind) IN (SELECT lower(value) FROM json_each(:kinds)))
+            " AND (:kinds IS NULL OR m.kind_id IN (SELECT value FROM json_each(:kinds)))
                 AND (:healths IS NULL OR m.health IN (SELECT value FROM json_each(:healths)))
                 AND (:owner IS NULL OR m.owner_id IN (SELECT id FROM resource WHERE uid = :owner)) ",
             $tail,
@@ -197,10 +196,9 @@ fn members(
     view: &Connection,
     at: Offset,
     environment: i64,
-    filter: &ResourceFilter,
+    (filter, kinds): (&ResourceFilter, Option<String>),
     start: &Start,
 ) -> Result<Vec<Held>> {
-    let kinds = one_of(&filter.kinds, String::as_str);
     let healths = one_of(&filter.healths, |health| health.number());
     let (at, owner, limit) = (at.as_i64(), filter.owner.as_ref().map(Uid::as_str), start.rows());
     let after: Vec<&str> = (0..6).map(|part| start.after(part)).collect();
@@ -252,20 +250,17 @@ const BY_HEALTH: &str = select_resources!(
 );
 
 /// A page of an environment's resources.
-pub(super) fn list(
-    view: &Connection,
-    moment: &Moment,
-    scope: &ResolvedScope,
-    id: &EnvironmentId,
-    filter: &ResourceFilter,
-    start: &Start,
-) -> Result<Page<Resource>> {
-    let (number, _) = environments::find(view, moment, scope, id)?;
-    let mut items = members(view, moment.offset, number, filter, start)?;
+fn list(context: Context<'_>, id: &EnvironmentId, filter: &ResourceFilter) -> Result<Page<Resource>> {
+    let Context { view, log, moment, scope, start } = context;
+    let (number, _) = environments::find(view, &moment, scope, id)?;
+    let kinds = kinds::numbers(view, log, &filter.kinds)?;
+    let mut items = members(view, moment.offset, number, (filter, kinds), &start)?;
     let next = start.finish(moment.offset, &mut items, |held| position(filter.order, held));
     let items: Vec<_> = items.into_iter().map(|held| held.resource).collect();
     let snapshot = moment.snapshot(view, scope, &Concerns::Environment(number))?;
-    start.page(items, (snapshot, next), || Words::of_resources(filter).unknown(view, moment, scope))
+    start.page(items, (snapshot, next), || {
+        kinds::words(view, log, Words::default(), &filter.kinds)?.unknown(view, &moment, scope)
+    })
 }
 
 /// Resources by the view's numbers, ordered by kind, namespace and name.

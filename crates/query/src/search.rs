@@ -3,9 +3,6 @@
 //! What is gone is shown as it was last, and to each caller as far as it saw it: the last offset at which a resource
 //! existed, or belonged to what the caller sees, and the version of that offset. Asked for by uid after it, the answer is
 //! a 404 that names this offset. There is one such rule (`last_seen`) and no second store of deleted resources.
-//!
-//! Kinds are named here and not by the command line, which then needs no cluster: by the kind's name, its plural,
-//! Kubernetes' own short names and, where these fail, the names in recorded CustomResourceDefinitions.
 
 use std::fmt;
 use std::str::FromStr;
@@ -22,14 +19,11 @@ use crate::page::Start;
 use crate::question::{Context, Question};
 use crate::scope::{ResolvedScope, one_of};
 use crate::words::{Of, Words};
-use crate::{environments, resources};
+use crate::{environments, kinds, resources};
 use strandline_log::LogReader;
-use strandline_model::{Change, EnvironmentId, Kind, KindName, Offset};
+use strandline_model::{EnvironmentId, KindName, Offset};
 use strandline_protocol::{FoundResource, Page};
 use strandline_syntax::Glob;
-
-/// The most definitions of custom kinds that are read for the names that clusters serve them under.
-const DEFINITIONS_MAX: i64 = 2000;
 
 /// Which resources a search finds.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -95,62 +89,6 @@ impl FromStr for Presence {
         let known = Presence::ALL.into_iter().find(|presence| presence.as_str() == text);
         known.ok_or_else(|| format!("`{text}` is none of true, false, any"))
     }
-}
-
-/// The view's numbers of the kinds that are meant, in all clusters; none where all are.
-fn kinds(view: &Connection, log: &mut LogReader, names: &[KindName]) -> Result<Option<Vec<i64>>> {
-    if names.is_empty() {
-        return Ok(None);
-    }
-    let known = {
-        let mut statement = view.prepare_cached(r#"SELECT id, "group", kind FROM kind WHERE kind <> ''"#)?;
-        let rows = statement.query_map([], |row| {
-            Ok((row.get::<_, i64>(0)?, Kind::new(row.get::<_, String>(1)?, row.get::<_, String>(2)?)))
-        })?;
-        rows.collect::<rusqlite::Result<Vec<_>>>()?
-    };
-    let mut meant = Vec::new();
-    for name in names {
-        let by_rule = known.iter().filter(|(_, kind)| name.means(kind)).map(|(id, _)| *id);
-        let before = meant.len();
-        meant.extend(by_rule);
-        if meant.len() == before {
-            let served = served_as(view, log, name)?;
-            meant.extend(known.iter().filter(|(_, kind)| served.contains(kind)).map(|(id, _)| *id));
-        }
-    }
-    Ok(Some(meant))
-}
-
-/// The custom kinds that clusters serve, or served last, under a name that does not follow from the kind's.
-fn served_as(view: &Connection, log: &mut LogReader, name: &KindName) -> Result<Vec<Kind>> {
-    let sql = r#"SELECT (SELECT max(v.from_offset) FROM version v WHERE v.resource_id = r.id AND v.deleted = 0)
-        FROM kind k JOIN resource r ON r.kind_id = k.id
-        WHERE k."group" = 'apiextensions.k8s.io' AND k.kind = 'CustomResourceDefinition'
-        ORDER BY r.id DESC LIMIT ?1"#;
-    let offsets = {
-        let mut statement = view.prepare_cached(sql)?;
-        let rows = statement.query_map([DEFINITIONS_MAX], |row| row.get::<_, Option<i64>>(0))?;
-        rows.collect::<rusqlite::Result<Vec<_>>>()?
-    };
-    let mut found = Vec::new();
-    for offset in offsets.into_iter().flatten() {
-        // A definition that retention has let go names nothing any more.
-        let Ok(Change::Applied { body, .. }) = log.at(Offset::from_i64(offset)).map(|record| record.change)
-        else {
-            continue;
-        };
-        let spec = &resources::object(&body)["spec"];
-        let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
-        let (group, of) = (text(&spec["group"]), &spec["names"]);
-        let short = of["shortNames"].as_array().into_iter().flatten();
-        let names: Vec<String> =
-            [&of["plural"], &of["singular"]].into_iter().chain(short).map(text).collect();
-        if name.is_one_of(&group, names.iter().map(String::as_str)) {
-            found.push(Kind::new(group, text(&of["kind"])));
-        }
-    }
-    Ok(found)
 }
 
 /// Candidates among what some environments hold, or ever held.
@@ -220,7 +158,7 @@ fn found(
         ORDER BY r.id DESC",
         source(search, scope)
     );
-    let kinds = kinds(view, log, &search.kinds)?.map(|kinds| serde_json::json!(kinds).to_string());
+    let kinds = kinds::numbers(view, log, &search.kinds)?;
     let names = exact(search).map(|names| serde_json::json!(names).to_string());
     let environment = match &search.environment {
         Some(id) => Some(environments::number(view, moment, scope, id)?),
@@ -251,11 +189,8 @@ fn found(
 /// What of the question may fit nothing; names of resources are what it is asked for.
 fn words<'a>(view: &Connection, log: &mut LogReader, search: &'a ResourceSearch) -> Result<Words<'a>> {
     let words = Words::default().names("cluster", Of::Cluster, &search.clusters);
-    let mut words = words.names("namespace", Of::Namespace, &search.namespace);
-    for kind in &search.kinds {
-        words = words.kind_name(kind, served_as(view, log, kind)?);
-    }
-    Ok(words)
+    let words = words.names("namespace", Of::Namespace, &search.namespace);
+    kinds::words(view, log, words, &search.kinds)
 }
 
 fn list(q: Context<'_>, search: &ResourceSearch) -> Result<Page<FoundResource>> {

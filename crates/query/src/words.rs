@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use rusqlite::{Connection, named_params};
 
 use crate::error::{QueryError, Result};
-use crate::filters::{CoverageFilter, DeploymentFilter, ImageFilter, ResourceFilter};
+use crate::filters::{DeploymentFilter, ImageFilter};
 use crate::moment::Moment;
 use crate::scope::{ResolvedScope, looked_at, seen_audiences};
 use crate::{agents, groups, image_names};
@@ -84,11 +84,6 @@ impl<'a> Words<'a> {
         Words::default().globs("project", Of::Project, &filter.projects)
     }
 
-    /// Those of a filter of an environment's resources.
-    pub(super) fn of_resources(filter: &'a ResourceFilter) -> Self {
-        Words::default().kinds(&filter.kinds)
-    }
-
     /// Those of a filter of images.
     pub(super) fn of_images(filter: &'a ImageFilter) -> Self {
         let images = filter.images.iter().fold(Words::default(), |words, pattern| {
@@ -96,11 +91,6 @@ impl<'a> Words<'a> {
             words.word("image", Of::Image, pattern.to_string(), fits)
         });
         images.names("region", Of::Region, &filter.regions)
-    }
-
-    /// Those of a filter of coverage.
-    pub(super) fn of_coverage(filter: &'a CoverageFilter) -> Self {
-        Words::default().names("cluster", Of::Cluster, &filter.clusters).kinds(&filter.kinds)
     }
 
     fn word(
@@ -126,17 +116,6 @@ impl<'a> Words<'a> {
         names: impl IntoIterator<Item = &'a String>,
     ) -> Self {
         self.texts(parameter, of, names.into_iter().cloned())
-    }
-
-    /// Kinds by their names, with the group or without.
-    fn kinds(self, kinds: &'a [String]) -> Self {
-        let fits = |kind: &'a String| {
-            move |known: &str| {
-                let bare = known.split_once('.').map_or(known, |(bare, _)| bare);
-                known.eq_ignore_ascii_case(kind) || bare.eq_ignore_ascii_case(kind)
-            }
-        };
-        kinds.iter().fold(self, |words, kind| words.word("kind", Of::Kind, kind.clone(), fits(kind)))
     }
 
     /// A kind by whatever name clusters have for it, with the kinds that any of them serves under that name.

@@ -143,27 +143,22 @@ fn coverage_is_filtered_as_in_memory() {
     let (world, scope) = (World::new(small_history().into_iter().chain(more)), Scope::everything());
     let everything = block_on(all(&world, &scope, At::Now));
     assert!(CoverageState::ALL.iter().all(|state| everything.iter().any(|item| item.state == *state)));
-    let passes = |wanted: &[&str], said: &[String]| {
-        wanted.is_empty() || wanted.iter().any(|w| said.contains(&w.to_lowercase()))
-    };
     let kinds: [&[&str]; 5] =
-        [&[], &["pod"], &["Deployment"], &["deployment.APPS", "Secret"], &["Deployment.batch"]];
+        [&[], &["po"], &["Deployment"], &["deployments.APPS", "Secret"], &["Deployment.batch"]];
     for clusters in [&[][..], &["east"], &["east", "west"], &["north"]] {
         for kinds in kinds {
             for states in [&[][..], &[Gap], &[Watched, Excluded]] {
-                let owned = |texts: &[&str]| texts.iter().map(|&text| text.to_owned()).collect();
                 let filter = CoverageFilter {
-                    clusters: owned(clusters),
-                    kinds: owned(kinds),
+                    clusters: clusters.iter().map(|&cluster| cluster.to_owned()).collect(),
+                    kinds: kinds.iter().map(|kind| kind.parse().unwrap()).collect(),
                     states: states.to_vec(),
                 };
                 let page = block_on(world.queries.ask(&scope, At::Now, ListCoverage::new(&filter, &whole())))
                     .unwrap();
                 let naive = everything.iter().filter(|item| {
-                    let kind = &item.watch.kind;
-                    let names = [kind.kind.to_lowercase(), kind.to_string().to_lowercase()];
-                    passes(clusters, std::slice::from_ref(&item.watch.cluster))
-                        && passes(kinds, &names)
+                    let is_meant = filter.kinds.iter().any(|name| name.means(&item.watch.kind));
+                    (clusters.is_empty() || clusters.contains(&item.watch.cluster.as_str()))
+                        && (kinds.is_empty() || is_meant)
                         && (states.is_empty() || states.contains(&item.state))
                 });
                 assert_eq!(page.items, naive.cloned().collect::<Vec<_>>(), "{filter:?}");

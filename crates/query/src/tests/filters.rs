@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::*;
+use strandline_model::{Kind, KindName};
 
 /// Whether a filter lets a value through.
 fn passes<T: PartialEq>(wanted: &[T], value: Option<&T>) -> bool {
@@ -102,7 +103,8 @@ fn environments_are_found_by_name_and_state_as_in_memory() {
 fn resources_are_filtered_as_in_memory() {
     let (world, scope) = (World::new(small_history()), Scope::everything());
     let (queries, at) = (&world.queries, At::Now);
-    let kinds = ["Pod", "replicaset", "DEPLOYMENT", "Secret", "Po"].map(str::to_owned);
+    let kinds = ["Pod", "replicasets", "DEPLOYMENT", "deploy", "deployments.apps", "Secret", "Pdo"];
+    let kinds = kinds.map(|kind| kind.parse::<KindName>().unwrap());
     block_on(async {
         let mut seen = BTreeSet::new();
         for environment in environments().iter().filter(|environment| environment.name != "development") {
@@ -117,10 +119,11 @@ fn resources_are_filtered_as_in_memory() {
                 for healths in choices(&Health::ALL) {
                     let filter =
                         ResourceFilter { kinds: kinds.clone(), healths, ..ResourceFilter::default() };
-                    let lower: Vec<_> = filter.kinds.iter().map(|kind| kind.to_lowercase()).collect();
+                    let is_meant = |kind: &Kind| {
+                        filter.kinds.is_empty() || filter.kinds.iter().any(|name| name.means(kind))
+                    };
                     let naive = all.iter().filter(|resource| {
-                        passes(&lower, Some(&resource.key.kind.kind.to_lowercase()))
-                            && passes(&filter.healths, resource.health.as_ref())
+                        is_meant(&resource.key.kind) && passes(&filter.healths, resource.health.as_ref())
                     });
                     let found =
                         queries.ask(&scope, at, ListEnvironmentResources::new(id, &filter, &whole())).await;

@@ -121,7 +121,7 @@ fn a_token_is_refused_wherever_it_does_not_belong() {
     let (world, all) = (World::new(small_history()), Scope::everything());
     let id = |project, name| EnvironmentId::of(project, name);
     let regions = EnvironmentFilter { regions: vec!["eu".into()], ..EnvironmentFilter::default() };
-    let pods = ResourceFilter { kinds: vec!["Pod".into()], ..ResourceFilter::default() };
+    let pods = ResourceFilter { kinds: vec!["Pod".parse().unwrap()], ..ResourceFilter::default() };
     let warnings = EventFilter { types: vec![EventType::Warning], ..EventFilter::default() };
     let mut others = lists();
     others.extend([

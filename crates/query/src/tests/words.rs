@@ -146,15 +146,18 @@ fn deployments_resources_and_coverage_name_the_word_too() {
         let filter = DeploymentFilter { projects: globs(&["payments/**"]), ..DeploymentFilter::default() };
         let found = queries.ask(&all, At::Now, ListDeployments::new(&filter, &whole())).await.unwrap();
         assert_eq!(short(&found.metadata.warnings), [("project", "payments/**", None)]);
-        let filter =
-            CoverageFilter { clusters: vec!["wset".into()], kinds: vec!["Pdo".into()], states: vec![] };
+        let filter = CoverageFilter {
+            clusters: vec!["wset".into()],
+            kinds: vec!["Pdo".parse().unwrap()],
+            states: vec![],
+        };
         let found = queries.ask(&all, At::Now, ListCoverage::new(&filter, &whole())).await.unwrap();
         assert_eq!(short(&found.metadata.warnings)[0], ("cluster", "wset", Some("west")));
         assert_eq!(short(&found.metadata.warnings)[1].1, "Pdo");
         let filter = ImageFilter { regions: vec!["uss".into()], ..ImageFilter::default() };
         let found = queries.ask(&all, At::Now, ListImages::new(&filter, &whole())).await.unwrap();
         assert_eq!(short(&found.metadata.warnings), [("region", "uss", Some("us"))]);
-        let filter = ResourceFilter { kinds: vec!["Pdo".into()], ..ResourceFilter::default() };
+        let filter = ResourceFilter { kinds: vec!["Pdo".parse().unwrap()], ..ResourceFilter::default() };
         let id = EnvironmentId::of("shop/web", "production");
         let found =
             queries.ask(&all, At::Now, ListEnvironmentResources::new(&id, &filter, &whole())).await.unwrap();
