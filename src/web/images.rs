@@ -110,9 +110,14 @@ fn view(request: &Request, found: &Page<ImageUse>, now: Timestamp) -> ImagesPage
 
 pub(super) fn row(one: &ImageUse, shell: &Shell, now: Timestamp) -> Row {
     let shown = |text: &str| visible(text).into_owned();
+    // What had it may be gone with it, so what is no longer used leads to where it was last.
+    let ended = one.intervals.iter().map(|interval| interval.until_offset).collect::<Option<Vec<_>>>();
+    let last = ended.and_then(|ended| ended.into_iter().max()).map(|end| end.get().saturating_sub(1));
+    let then = last.map(|offset| Shell { keep: format!("?at={offset}"), ..Shell::bare("") });
+    let then = then.as_ref().unwrap_or(shell);
     let workload = |(of, name): (&Workload, String)| {
         let cluster = [(crate::http::params::CLUSTER, of.key.cluster.as_str())];
-        (shown(&name), shell.href(&format!("/resources/{}", percent_encode(of.id.as_str())), &cluster))
+        (shown(&name), then.href(&format!("/resources/{}", percent_encode(of.id.as_str())), &cluster))
     };
     let interval = |of: &ImageInterval| Interval {
         from: Time::new(of.from, now),
@@ -123,7 +128,7 @@ pub(super) fn row(one: &ImageUse, shell: &Shell, now: Timestamp) -> Row {
         image_href: shell.href("/images", &[(IMAGE, one.image.as_str())]),
         digests: one.digests.iter().map(|digest| shown(digest)).collect(),
         environment: shown(one.environment.as_str()),
-        environment_href: shell
+        environment_href: then
             .href(&format!("/environments/{}", percent_encode(one.environment.as_str())), &[]),
         tier: one.tier.as_str(),
         region: shown(&one.region),

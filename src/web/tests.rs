@@ -331,6 +331,7 @@ fn images_lead_to_their_environments_and_workloads_and_stay_text() {
     hostile.short = HOSTILE.into();
     hostile.region = HOSTILE.into();
     hostile.intervals[0].until = Some(NOON);
+    hostile.intervals[0].until_offset = Some(strandline_model::Offset::new(1000));
     hostile.workloads_total = 9;
     let request = request("/images", "image=nginx&from=7d&at=1234");
     let page = images::rendered(&request, vec![image_use("nginx:1.27"), hostile]);
@@ -339,6 +340,9 @@ fn images_lead_to_their_environments_and_workloads_and_stay_text() {
         "/images?at=1234&#38;image=docker.io%2Flibrary%2Fnginx%3A1.27",
         "/environments/shop.web.production?at=1234",
         "/resources/web?at=1234&#38;cluster=eu-west",
+        // What no longer has it may be gone.
+        "/environments/shop.web.production?at=999",
+        "/resources/web?at=999&#38;cluster=eu-west",
         "and 8 more",
         "continue=token",
         "value=\"nginx\"",

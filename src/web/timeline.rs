@@ -173,6 +173,10 @@ fn line(shell: &Shell, request: &Request, entry: &Entry, now: Timestamp) -> Line
     let resource = entry.resource.as_ref().map(|resource| (&resource.id, &resource.key));
     let event = entry.event.as_ref().map(|event| (&event.uid, &event.key));
     let about = resource.or(event).filter(|(uid, _)| !uid.as_str().is_empty());
+    // Of what ended or left there is nothing to see but what it was.
+    let gone = matches!(entry.what.as_str(), "deleted" | "parted");
+    let last = entry.offset.get().saturating_sub(1);
+    let before = gone.then(|| Shell { keep: format!("?at={last}"), ..Shell::bare("") });
     let deployment = entry.deployment.as_ref().map(|deployment| deployments::href(shell, &deployment.spec));
     let class = match (entry.what.as_str(), &entry.health) {
         ("warned", _) => "degraded",
@@ -184,7 +188,9 @@ fn line(shell: &Shell, request: &Request, entry: &Entry, now: Timestamp) -> Line
         time: Time::new(entry.observed_at, now),
         at: moment(request, entry.observed_at),
         subject: visible(&entry_subject(entry)).into_owned(),
-        href: about.map(|(uid, key)| resource_href(shell, uid, &key.cluster)).or(deployment),
+        href: about
+            .map(|(uid, key)| resource_href(before.as_ref().unwrap_or(shell), uid, &key.cluster))
+            .or(deployment),
         words: visible(&entry_words(entry)).into_owned(),
         class,
     }

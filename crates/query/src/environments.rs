@@ -322,8 +322,11 @@ impl GetEnvironment {
 
 impl Question for GetEnvironment {
     const NAME: &'static str = "environment";
-    const SHORT: bool = true;
     type Answer = Answer<Environment>;
+
+    fn is_short(&self) -> bool {
+        true
+    }
 
     /// # Errors
     /// [`QueryError::NotFound`] when the environment did not exist at that time.
@@ -352,11 +355,14 @@ impl ListEnvironments {
 
 impl Question for ListEnvironments {
     const NAME: &'static str = "environments";
-    const SHORT: bool = true;
     type Answer = Page<Environment>;
 
     fn page(&self) -> Option<&PageRequest> {
         Some(&self.page)
+    }
+
+    fn is_short(&self) -> bool {
+        self.page.limit <= PageRequest::DEFAULT
     }
 
     fn answer(&self, context: Context<'_>) -> Result<Self::Answer> {

@@ -201,7 +201,11 @@ impl Queries {
         let (scope, now, held, live) = (scope.clone(), self.clock.now(), self.held.clone(), self.live());
         let asked = Asked { question, start, scope, now, at, held, live };
         let began = Instant::now();
-        let here = if Q::SHORT { self.read_here(|view, log| asked.answer(view, log)) } else { None };
+        let here = if asked.question.is_short() {
+            self.read_here(|view, log| asked.answer(view, log))
+        } else {
+            None
+        };
         let answer = match here {
             Some(answer) => answer,
             None => self.read(move |view, log| asked.answer(view, log)).await,

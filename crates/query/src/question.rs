@@ -23,13 +23,15 @@ pub trait Question: Serialize + Send + 'static {
     /// What it is answered with.
     type Answer: Send + 'static;
 
-    /// Whether it is usually answered in far less than a millisecond, so that handing it to another thread would cost about
-    /// as much. It is asked again there where it takes longer.
-    const SHORT: bool = false;
-
     /// Which page of a list; none where the answer has no pages.
     fn page(&self) -> Option<&PageRequest> {
         None
+    }
+
+    /// Whether it is usually answered in less than a millisecond, so that handing it to another thread would cost about as
+    /// much. It is asked again there where it takes longer.
+    fn is_short(&self) -> bool {
+        false
     }
 
     /// Answers it.

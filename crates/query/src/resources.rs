@@ -46,11 +46,14 @@ impl ListEnvironmentResources {
 
 impl Question for ListEnvironmentResources {
     const NAME: &'static str = "environment_resources";
-    const SHORT: bool = true;
     type Answer = Page<Resource>;
 
     fn page(&self) -> Option<&PageRequest> {
         Some(&self.page)
+    }
+
+    fn is_short(&self) -> bool {
+        self.page.limit <= PageRequest::DEFAULT
     }
 
     /// # Errors
@@ -76,8 +79,11 @@ impl GetResource {
 
 impl Question for GetResource {
     const NAME: &'static str = "resource";
-    const SHORT: bool = true;
     type Answer = Answer<ResourceDetail>;
+
+    fn is_short(&self) -> bool {
+        true
+    }
 
     /// # Errors
     /// [`QueryError::NotFound`] when it did not exist at that time, [`QueryError::Ambiguous`] when several resources have

@@ -46,7 +46,7 @@ impl fmt::Display for Key {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub(super) enum Item {
-    Environment(Environment),
+    Environment(Box<Environment>),
     Resource(Resource),
 }
 
@@ -110,7 +110,7 @@ pub(super) async fn read(
         let (items, next) = match list {
             WatchedList::Environments(filter) => {
                 let found = queries.ask(scope, at, ListEnvironments::new(filter, &page)).await?;
-                parts(found, Item::Environment)
+                parts(found, |environment| Item::Environment(Box::new(environment)))
             }
             WatchedList::Resources(id, filter) => {
                 let question = ListEnvironmentResources::new(id, filter, &page);

@@ -44,7 +44,7 @@ fn environments() -> WatchedList {
 fn watched() -> Vec<(Scope, WatchedList)> {
     let production = EnvironmentFilter { tiers: vec![Tier::Production], ..EnvironmentFilter::default() };
     let resources = |id: &str, filter| WatchedList::Resources(EnvironmentId::new(id), filter);
-    let pods = ResourceFilter { kinds: vec!["po".parse().unwrap()], ..ResourceFilter::default() };
+    let pods = ResourceFilter { kinds: vec!["po".parse().expect("a kind")], ..ResourceFilter::default() };
     let mut all = Vec::new();
     for (number, scope) in scopes().into_iter().enumerate() {
         all.push((scope.clone(), environments()));

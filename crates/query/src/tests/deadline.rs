@@ -68,8 +68,11 @@ struct CountTo {
 
 impl Question for CountTo {
     const NAME: &'static str = "count";
-    const SHORT: bool = true;
     type Answer = (i64, ThreadId);
+
+    fn is_short(&self) -> bool {
+        true
+    }
 
     fn answer(&self, context: Context<'_>) -> crate::error::Result<Self::Answer> {
         self.asked.fetch_add(1, Ordering::Relaxed);
