@@ -47,7 +47,7 @@ impl fmt::Display for Key {
 #[serde(untagged)]
 pub(super) enum Item {
     Environment(Box<Environment>),
-    Resource(Resource),
+    Resource(Box<Resource>),
 }
 
 impl Item {
@@ -114,7 +114,7 @@ pub(super) async fn read(
             }
             WatchedList::Resources(id, filter) => {
                 let question = ListEnvironmentResources::new(id, filter, &page);
-                parts(queries.ask(scope, at, question).await?, Item::Resource)
+                parts(queries.ask(scope, at, question).await?, |resource| Item::Resource(Box::new(resource)))
             }
         };
         for item in items {
