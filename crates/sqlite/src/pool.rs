@@ -124,7 +124,8 @@ impl<T: Send + 'static> Pool<T> {
         let workers = self.shared.workers.get_or_init(|| Semaphore::new(workers() - 1));
         let _worker = workers.try_acquire().ok()?;
         let _turn = self.shared.turns.take_free(asker)?;
-        let (generation, mut reader) = self.shared.take_idle()?;
+        let (generation, idle) = self.shared.take_idle();
+        let mut reader = idle?;
         // A reader that a panic leaves behind is dropped here, within its turn.
         let result = catch_unwind(AssertUnwindSafe(move || {
             let result = query(&mut reader);
@@ -171,17 +172,14 @@ impl<T> Shared<T> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn take_idle(&self) -> Option<(u64, T)> {
+    /// A reader at rest, if there is one, with the generation that there is.
+    fn take_idle(&self) -> (u64, Option<T>) {
         let mut idle = self.lock();
-        let generation = idle.0;
-        idle.1.pop().map(|reader| (generation, reader))
+        (idle.0, idle.1.pop())
     }
 
     fn take(&self) -> Result<(u64, T), PoolError> {
-        let (generation, reader) = {
-            let mut idle = self.lock();
-            (idle.0, idle.1.pop())
-        };
+        let (generation, reader) = self.take_idle();
         let reader = reader.map_or_else(|| self.open(), Ok)?;
         Ok((generation, reader))
     }
