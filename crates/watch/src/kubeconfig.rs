@@ -78,9 +78,7 @@ fn describe(error: KubeconfigError) -> String {
         KubeconfigError::LoadClientCertificate(error) => data("client-certificate", error),
         KubeconfigError::LoadClientKey(error) => data("client-key", error),
         KubeconfigError::ParseCertificates(_) => "a certificate in it is not PEM".to_owned(),
-        // Which there are depends on how the library was built.
-        #[allow(unreachable_patterns, reason = "it is reached where the library knows proxies")]
-        _ => "the variable NO_PROXY cannot be read".to_owned(),
+        KubeconfigError::ParseNoProxy(_) => "the variable NO_PROXY cannot be read".to_owned(),
     }
 }
 
