@@ -9,7 +9,7 @@ use super::output::write;
 use super::query::Add;
 use super::table::Cell;
 use super::views::Listed;
-use crate::format::{age, deployment_time};
+use crate::format::{age, deployment_time, revision};
 use strandline_model::{At, Timestamp};
 use strandline_protocol::{Answer, Hit, Hits, SearchMatch, SearchResults};
 
@@ -45,7 +45,7 @@ pub(super) async fn search(args: &SearchArgs) -> Result<(), CliError> {
 /// What was found, as rows.
 #[derive(Default)]
 struct Found {
-    rows: Vec<Row>,
+    rows: Vec<Ranked>,
     /// Of what there is more.
     cut: Vec<&'static str>,
 }
@@ -56,10 +56,12 @@ struct Row {
     name: String,
     state: Cell,
     place: String,
-    nearness: SearchMatch,
     /// As `-o name` prints it.
     address: String,
 }
+
+/// A row with how near its name is.
+struct Ranked(Row, SearchMatch);
 
 impl Found {
     fn of(results: &SearchResults, now: Timestamp) -> Self {
@@ -69,7 +71,6 @@ impl Found {
             name: one.id.to_string(),
             state: Cell::Health(one.health.state),
             place: [one.tier.as_str(), &one.region].join(" ").trim().to_owned(),
-            nearness: SearchMatch::Exact,
             address: one.name(),
         });
         found.add("projects", results.projects.as_ref(), |one| Row {
@@ -77,7 +78,6 @@ impl Found {
             name: one.id.clone(),
             state: Cell::text(""),
             place: String::new(),
-            nearness: SearchMatch::Exact,
             address: format!("project/{}", one.id),
         });
         found.add("clusters", results.clusters.as_ref(), |one| Row {
@@ -85,7 +85,6 @@ impl Found {
             name: one.id.clone(),
             state: Cell::text(""),
             place: one.region.clone(),
-            nearness: SearchMatch::Exact,
             address: format!("cluster/{}", one.id),
         });
         found.add("resources", results.resources.as_ref(), |one| {
@@ -103,7 +102,6 @@ impl Found {
                     .join(" ")
                     .trim()
                     .to_owned(),
-                nearness: SearchMatch::Exact,
                 address: resource.name(),
             }
         });
@@ -112,20 +110,17 @@ impl Found {
             name: one.short.clone(),
             state: Cell::text(if one.in_use { "in use" } else { "not in use" }),
             place: String::new(),
-            nearness: SearchMatch::Exact,
             address: format!("image/{}", one.id),
         });
         found.add("deployments", results.deployments.as_ref(), |one| {
             let spec = &one.spec;
-            let commit: String = spec.sha.chars().take(8).collect();
             let by = if spec.user.is_empty() { String::new() } else { format!("by {}", spec.user) };
-            let name = [format!("#{}", spec.id), spec.reference.clone(), commit, by];
+            let name = [format!("#{}", spec.id), revision(spec), by];
             Row {
                 of: "deployment",
                 name: name.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" "),
                 state: Cell::text(format!("{} {} ago", spec.status, age(deployment_time(one), now))),
                 place: spec.environment.to_string(),
-                nearness: SearchMatch::Exact,
                 address: one.name(),
             }
         });
@@ -134,28 +129,29 @@ impl Found {
 
     fn add<T>(&mut self, of: &'static str, hits: Option<&Hits<T>>, row: impl Fn(&T) -> Row) {
         let Some(Hits { items, more }) = hits else { return };
-        self.rows.extend(items.iter().map(|Hit { nearness, item }| Row { nearness: *nearness, ..row(item) }));
+        self.rows.extend(items.iter().map(|Hit { nearness, item }| Ranked(row(item), *nearness)));
         self.cut.extend(more.then_some(of));
     }
 }
 
-impl Listed for Row {
+impl Listed for Ranked {
     const HEADERS: (&'static [&'static str], &'static [&'static str]) =
         (&["TYPE", "NAME", "STATE", "WHERE"], &["MATCH", "ADDRESS"]);
 
     fn cells(&self, _: Timestamp) -> Vec<Cell> {
+        let Ranked(row, nearness) = self;
         vec![
-            Cell::text(self.of),
-            Cell::text(&self.name),
-            self.state.clone(),
-            Cell::text(&self.place),
-            Cell::text(self.nearness.as_str()),
-            Cell::text(&self.address),
+            Cell::text(row.of),
+            Cell::text(&row.name),
+            row.state.clone(),
+            Cell::text(&row.place),
+            Cell::text(nearness.as_str()),
+            Cell::text(&row.address),
         ]
     }
 
     fn name(&self) -> String {
-        self.address.clone()
+        self.0.address.clone()
     }
 }
 

@@ -30,7 +30,7 @@ pub use tree::{Item, Step, Tree};
 #[cfg(test)]
 pub(crate) use timeline::fixtures;
 
-use strandline_model::{Health, Kind, Timestamp};
+use strandline_model::{DeploymentSpec, Health, Kind, Timestamp};
 use strandline_protocol::{Deployment, Gap};
 
 /// A sign for a health, told apart by shape and not only by colour; a dot for kinds that have none.
@@ -76,6 +76,17 @@ pub fn kind_name(kind: &Kind) -> String {
 /// When a deployment ended or, where that is not known, when its status was last reported.
 pub fn deployment_time(deployment: &Deployment) -> Timestamp {
     deployment.spec.finished_at.unwrap_or(deployment.observed_at)
+}
+
+/// The beginning of a commit, as GitLab shows it.
+pub fn short_commit(sha: &str) -> String {
+    sha.chars().take(8).collect()
+}
+
+/// What was deployed: the branch or tag and the commit, as far as they are known.
+pub fn revision(spec: &DeploymentSpec) -> String {
+    let parts = [spec.reference.clone(), short_commit(&spec.sha)];
+    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
 /// A number of things, such as `1 gap` or `2 gaps`.

@@ -5,14 +5,15 @@ use std::time::Duration;
 use askama::Template;
 use http::StatusCode;
 
-use super::deployments::{class, href, what};
+use super::deployments::{class, href};
 use super::diff::{Block, Pair, Side, blocks};
 use super::links;
+use super::places::clusters;
 use super::render::html;
 use super::shell::{Badge, Shell, Time, reference};
 use crate::api::deployment_id;
 use crate::app::{AppState, LinkTemplate};
-use crate::format::{counted, visible};
+use crate::format::{counted, revision, visible};
 use crate::http::auth;
 use crate::http::params::{AT, FROM, PROJECT_ONE};
 use crate::http::problem::Problem;
@@ -201,7 +202,8 @@ fn view(request: &Request, found: &Found, templates: &[LinkTemplate], now: Times
         format!("{path}/diff?{}={from}&{}={to}", FROM.name, AT.name)
     });
     let job = spec.job.as_ref().map(|job| job.name.as_str()).unwrap_or_default();
-    let clusters = found.environment.as_ref().map(clusters).unwrap_or_default();
+    let targets = found.environment.as_ref().map(|environment| environment.targets.as_slice());
+    let clusters = clusters(targets.unwrap_or_default()).into_iter().collect::<Vec<_>>().join(", ");
     let agent = spec.agent.as_ref();
     let place = agent.map(|agent| format!("{} through {}", agent.kubernetes_namespace, agent.agent));
     let facts = [
@@ -217,7 +219,7 @@ fn view(request: &Request, found: &Found, templates: &[LinkTemplate], now: Times
     let named = |label: &'static str, one: Option<&Deployment>| {
         let spec = &one?.spec;
         let by = if spec.user.is_empty() { String::new() } else { format!(" by {}", spec.user) };
-        let words = format!("{}{by}, {} (#{})", what(spec), spec.status.as_str(), spec.id.0);
+        let words = format!("{}{by}, {} (#{})", revision(spec), spec.status.as_str(), spec.id.0);
         Some((label, shown(&words), href(&shell, spec)))
     };
     let earlier = position.and_then(|at| found.near.get(at + 1));
@@ -225,7 +227,7 @@ fn view(request: &Request, found: &Found, templates: &[LinkTemplate], now: Times
     let refused = spec.authorization.as_ref().filter(|one| !one.allowed).map(|one| one.message.as_str());
     DeploymentPage {
         number: spec.id.0,
-        what: shown(&what(spec)),
+        what: shown(&revision(spec)),
         status: spec.status.as_str(),
         class: class(spec.status),
         environment: shown(spec.environment.as_str()),
@@ -249,14 +251,6 @@ fn view(request: &Request, found: &Found, templates: &[LinkTemplate], now: Times
         json: shell.href(&format!("/api/v1/deployments/{}", spec.id.0), &[(PROJECT_ONE, &spec.project)]),
         shell,
     }
-}
-
-/// Where the environment runs.
-fn clusters(environment: &Environment) -> String {
-    let mut clusters: Vec<&str> = environment.targets.iter().map(|target| target.cluster.as_str()).collect();
-    clusters.sort_unstable();
-    clusters.dedup();
-    clusters.join(", ")
 }
 
 /// The page of what was found at noon, for tests.

@@ -3,7 +3,7 @@
 use super::links;
 use super::shell::{Shell, Time};
 use crate::app::LinkTemplate;
-use crate::format::{deployment_time, visible};
+use crate::format::{deployment_time, revision, visible};
 use crate::http::params::PROJECT_ONE;
 use strandline_model::{DeploymentSpec, DeploymentStatus, Timestamp};
 use strandline_protocol::{Deployment, LeftBehind};
@@ -11,9 +11,6 @@ use strandline_query::PageRequest;
 
 /// How many a page shows.
 const NEWEST: usize = 5;
-
-/// How much of a commit is shown.
-const SHORT_SHA: usize = 8;
 
 /// The newest ones.
 pub(super) fn newest() -> PageRequest {
@@ -69,7 +66,7 @@ fn line(
         href: href(shell, spec),
         status: spec.status.as_str(),
         class: class(spec.status),
-        what: shown(&what(spec)),
+        what: shown(&revision(spec)),
         who: shown(&who(spec, project)),
         place: shown(&place.unwrap_or_default()),
         refused: shown(refused.unwrap_or_default()),
@@ -91,12 +88,6 @@ pub(super) const fn class(status: DeploymentStatus) -> &'static str {
         DeploymentStatus::Created | DeploymentStatus::Blocked => "suspended",
         DeploymentStatus::Canceled | DeploymentStatus::Skipped => "none",
     }
-}
-
-pub(super) fn what(spec: &DeploymentSpec) -> String {
-    let sha: String = spec.sha.chars().take(SHORT_SHA).collect();
-    let parts = [spec.reference.as_str(), sha.as_str()];
-    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
 fn who(spec: &DeploymentSpec, project: &str) -> String {

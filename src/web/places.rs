@@ -14,6 +14,11 @@ pub(super) struct Place {
     pub(super) labels: String,
 }
 
+/// The clusters of these targets, by name.
+pub(super) fn clusters(targets: &[Target]) -> BTreeSet<&str> {
+    targets.iter().map(|target| target.cluster.as_str()).collect()
+}
+
 /// The places of these targets.
 pub(super) fn places(targets: &[Target]) -> Vec<Place> {
     let mut clusters: BTreeMap<(&str, String), BTreeSet<&str>> = BTreeMap::new();

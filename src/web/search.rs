@@ -8,7 +8,7 @@ use super::field::unplaced;
 use super::render::html;
 use super::shell::{Badge, Shell, reference, within};
 use crate::app::{AppState, finding};
-use crate::format::{age, deployment_time, visible};
+use crate::format::{age, deployment_time, revision, visible};
 use crate::http::auth;
 use crate::http::params::{AT, CLUSTER, CLUSTERS, IMAGE, PROJECT, Q, TYPE};
 use crate::http::problem::Problem;
@@ -21,9 +21,6 @@ use strandline_protocol::{
 };
 use strandline_query::Search;
 use strandline_syntax::percent_encode;
-
-/// How much of a commit is shown.
-const SHORT_SHA: usize = 8;
 
 /// One of what was found.
 struct Row {
@@ -213,13 +210,11 @@ fn image(one: &FoundImage, shell: &Shell) -> Row {
 
 fn deployment(one: &Deployment, shell: &Shell, now: Timestamp) -> Row {
     let spec = &one.spec;
-    let commit: String = spec.sha.chars().take(SHORT_SHA).collect();
-    let what = [format!("#{}", spec.id), spec.reference.clone(), commit];
-    let what = what.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ");
+    let what = format!("#{} {}", spec.id, revision(spec));
     let by = if spec.user.is_empty() { String::new() } else { format!("by {}", spec.user) };
     let when = format!("{} {} ago", spec.status, age(deployment_time(one), now));
     Row {
-        name: shown(&what),
+        name: shown(what.trim_end()),
         href: deployments::href(shell, spec),
         badge: None,
         notes: notes([&format!("to {}", spec.environment), &by, &when]),

@@ -3,13 +3,10 @@
 use super::super::deployments;
 use super::super::places::{Place, places};
 use super::super::shell::{Badge, Shell, Time, counts, within};
-use crate::format::visible;
+use crate::format::{short_commit, visible};
 use crate::http::params::REGION;
 use strandline_model::{DeploymentStatus, Timestamp, label_pairs};
 use strandline_protocol::{Deployment, Environment};
-
-/// How much of a commit is shown.
-const SHORT_SHA: usize = 8;
 
 /// The newest deployment.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,7 +60,7 @@ impl Facts {
 fn deployed(shell: &Shell, newest: &[Deployment], now: Timestamp) -> Option<Deployed> {
     let (first, earlier) = newest.split_first()?;
     let shown = |text: &str| visible(text).into_owned();
-    let commit = |of: &Deployment| shown(&of.spec.sha.chars().take(SHORT_SHA).collect::<String>());
+    let commit = |of: &Deployment| shown(&short_commit(&of.spec.sha));
     let version = |of: &Deployment| match of.spec.reference.as_str() {
         "" => commit(of),
         reference => shown(reference),

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::super::address::TAB;
 use super::super::strip::Strip;
 use super::super::tree::{Piece, pieces};
-use super::super::{deployments, events, graph, images, rail, timeline};
+use super::super::{deployments, events, graph, images, places, rail, timeline};
 use super::{Tab, Wanted, Way};
 use crate::app::LinkTemplate;
 use crate::format::{lasted, visible};
@@ -231,9 +231,7 @@ fn ways(request: &Request, chosen: Collapse, all: [Collapse; 4]) -> Vec<Way> {
 
 /// Name, address, and whether it is chosen, of all clusters and of each; none where there is one.
 fn clusters(request: &Request, environment: &Environment, wanted: &Wanted) -> Vec<(String, String, bool)> {
-    let mut names: Vec<&str> = environment.targets.iter().map(|target| target.cluster.as_str()).collect();
-    names.sort_unstable();
-    names.dedup();
+    let names = places::clusters(&environment.targets);
     if names.len() < 2 || wanted.filter.under.is_some() {
         return Vec::new();
     }

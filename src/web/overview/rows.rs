@@ -1,7 +1,7 @@
 //! One environment as a line of a table.
 
 use super::selection::Selection;
-use crate::format::{deployment_time, lasted, visible};
+use crate::format::{deployment_time, lasted, revision, visible};
 use crate::web::deployments;
 use crate::web::shell::{Badge, Shell, Time};
 use std::time::Duration;
@@ -11,9 +11,6 @@ use strandline_syntax::percent_encode;
 
 /// The length of a strip.
 const UNITS: u64 = 1000;
-
-/// How much of a commit is shown.
-const SHORT_SHA: usize = 8;
 
 /// A line of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -115,13 +112,11 @@ pub(super) fn deployed(shell: &Shell, deployment: &Deployment, now: Timestamp) -
         DeploymentStatus::Running => (spec.status.as_str(), "progressing"),
         _ => (spec.status.as_str(), "suspended"),
     };
-    let sha: String = spec.sha.chars().take(SHORT_SHA).collect();
-    let what = [spec.reference.as_str(), sha.as_str()].into_iter().filter(|part| !part.is_empty());
     Deployed {
         status,
         class,
         who: visible(&spec.user).into_owned(),
-        what: visible(&what.collect::<Vec<_>>().join(" ")).into_owned(),
+        what: visible(&revision(spec)).into_owned(),
         number: spec.id.0,
         href: deployments::href(shell, spec),
         when: Time::new(deployment_time(deployment), now),
