@@ -50,7 +50,7 @@ pub fn names(diff: &EnvironmentDiff) -> NameMap {
 }
 
 /// Whether clusters are named: where there is more than one.
-fn names_clusters(diff: &EnvironmentDiff) -> bool {
+pub fn names_clusters(diff: &EnvironmentDiff) -> bool {
     let all: BTreeSet<&String> = diff.from.clusters.iter().chain(&diff.to.clusters).collect();
     all.len() > 1
 }

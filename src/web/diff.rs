@@ -15,7 +15,7 @@ use super::tree::resource_href;
 use crate::app::AppState;
 use crate::app::diffs::{EnvironmentQuestion, of_one};
 use crate::app::span::in_order;
-use crate::format::{children_below, clock_time, counted, names, number_of, title, visible};
+use crate::format::{children_below, clock_time, counted, names, names_clusters, number_of, title, visible};
 use crate::http::auth;
 use crate::http::params::{AT, CHILDREN, CLUSTER, CONTINUE, FROM, IGNORE, INCLUDE, MAP, Parameter, WITH};
 use crate::http::problem::Problem;
@@ -201,11 +201,21 @@ fn environment_view(request: &Request, found: &EnvironmentDiff, now: Timestamp) 
     } else {
         format!("Changes of {id}")
     };
+    let apart = names_clusters(found);
+    let places = |side: &EnvironmentAt| match apart && !side.clusters.is_empty() {
+        true => format!("in {}, ", shown(&side.clusters.join(", "))),
+        false => String::new(),
+    };
     let side = |label: &str, side: &EnvironmentAt| Side {
         label: if beside { shown(side.id.as_str()) } else { label.to_owned() },
         href: format!("/environments/{}?at={}", percent_encode(side.id.as_str()), side.offset),
         text: match side.exists {
-            true => format!("{}, {}", moment(side.offset.get(), side.time), resources(side.resources)),
+            true => format!(
+                "{}{}, {}",
+                places(side),
+                moment(side.offset.get(), side.time),
+                resources(side.resources)
+            ),
             false => format!("{}, does not exist", moment(side.offset.get(), side.time)),
         },
         badge: side.health.map(|health| Badge::new(Some(health))),

@@ -150,7 +150,7 @@ pub struct ResourceChange {
     pub before: Option<ResourceAt>,
     /// The later one; none where there is none.
     pub after: Option<ResourceAt>,
-    /// Of two environments, the clusters in which the same became of it; `before` and `after` are those of the first.
+    /// The clusters in which the same became of it; `before` and `after` are those of the first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clusters: Option<DiffClusters>,
     /// What differs in it.
@@ -161,12 +161,12 @@ pub struct ResourceChange {
     pub children: Vec<KindChanges>,
 }
 
-/// In which clusters of two environments the same became of a resource, by name.
+/// In which clusters of both sides the same became of a resource, by name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DiffClusters {
-    /// Those of the first environment; empty where it is only in the second.
+    /// Those of the earlier side or the first environment; empty where it is only on the other.
     pub before: Vec<String>,
-    /// Those of the second environment; empty where it is only in the first.
+    /// Those of the later side or the second environment; empty where it is only on the other.
     pub after: Vec<String>,
 }
 

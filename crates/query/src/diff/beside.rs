@@ -6,18 +6,18 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use crate::concerns::Concerns;
+use crate::diff::fold::{address, folded, in_its_clusters};
 use crate::diff::members::{Items, Member, PAIRS_MAX, Side, bodies, described, item, side};
 use crate::diff::targets;
 use crate::error::{QueryError, Result};
 use crate::filters::PageRequest;
 use crate::question::{Context, Question};
-use crate::{alike, clusters, environments};
+use crate::{clusters, environments};
 use serde::Serialize;
-use strandline_model::{EnvironmentId, Kind, ResourceKey, Target, Uid};
+use strandline_model::{EnvironmentId, ResourceKey, Target, Uid};
 use strandline_object_diff::{Comparison, Lens, NameMap, NamePair, compare};
 use strandline_protocol::{
-    ChangeType, DiffClusters, DiffCounts, Environment, EnvironmentDiff, PageMetadata, ResourceAt,
-    ResourceChange,
+    ChangeType, DiffCounts, Environment, EnvironmentDiff, PageMetadata, ResourceChange,
 };
 
 /// What differs between two environments at one time.
@@ -139,10 +139,7 @@ fn compared(
         let before = one.and_then(|(number, member): (i64, &Member)| side(ours, number, member));
         let after = other.and_then(|(number, member): (i64, &Member)| side(theirs, number, member));
         if let Some(item) = item(change, before, after) {
-            let clusters = |side: &Option<ResourceAt>| side.iter().map(|at| at.cluster.clone()).collect();
-            let clusters =
-                Some(DiffClusters { before: clusters(&item.before), after: clusters(&item.after) });
-            changes.push(ResourceChange { comparison, clusters, ..item });
+            changes.push(in_its_clusters(ResourceChange { comparison, ..item }));
         }
     }
     let changes = folded(changes);
@@ -157,31 +154,6 @@ fn compared(
     }
     counts.same = same.len() as u64;
     Ok((changes, counts))
-}
-
-/// What a resource is called whatever cluster it is in.
-fn address(key: &ResourceKey) -> (Kind, String, String) {
-    (key.kind.clone(), key.namespace.clone(), key.name.clone())
-}
-
-/// Changes that are the same in several clusters, as one of the first.
-fn folded(changes: Vec<ResourceChange>) -> Vec<ResourceChange> {
-    let key = |change: &ResourceChange| Some((change.change as u8, address(&change.key)));
-    alike::folded(changes, key, is_same, |one, other| {
-        if let (Some(all), Some(more)) = (&mut one.clusters, &other.clusters) {
-            all.add(more);
-        }
-    })
-}
-
-/// Whether what became of two is the same but for the cluster, as far as it is told.
-fn is_same(one: &ResourceChange, other: &ResourceChange) -> bool {
-    let place = |side: &Option<ResourceAt>| {
-        side.as_ref().map(|at| (at.namespace.clone(), at.name.clone(), at.health))
-    };
-    [(&one.before, &other.before), (&one.after, &other.after)].iter().all(|(a, b)| place(a) == place(b))
-        && one.comparison.differences == other.comparison.differences
-        && one.comparison.left_out == other.comparison.left_out
 }
 
 /// Which resources are held against each other, and which stand alone: cluster by cluster, then what is left wherever it is.

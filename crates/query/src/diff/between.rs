@@ -5,7 +5,10 @@ use std::time::Duration;
 
 use crate::concerns::Concerns;
 use crate::diff::earlier;
-use crate::diff::members::{Items, Member, PAIRS_MAX, Side, bodies, described, item, side, there};
+use crate::diff::fold::{folded, in_its_clusters};
+use crate::diff::members::{
+    Items, Member, PAIRS_MAX, Side, bodies, described, item, position, shorten, side, there,
+};
 use crate::environments;
 use crate::error::{QueryError, Result};
 use crate::filters::PageRequest;
@@ -81,7 +84,7 @@ pub(super) fn diff(mut q: Context<'_>, question: &DiffEnvironment) -> Result<Env
     };
     let mut sides = Sides { before, after, described: HashMap::new() };
     let (mut counts, fates) = fates(&q, &from, &mut sides)?;
-    let (own, children) = if question.children { (fates, Children::new()) } else { folded(&sides, fates) };
+    let (own, children) = if question.children { (fates, Children::new()) } else { by_top(&sides, fates) };
     let below = children.values().flat_map(BTreeMap::values);
     counts.children = below.map(|kind| kind.added + kind.removed + kind.changed).sum();
     let items = items(&mut q, &sides, own, children, question, &mut counts)?;
@@ -160,7 +163,7 @@ fn fates(q: &Context<'_>, from: &Moment, sides: &mut Sides) -> Result<(DiffCount
 }
 
 /// The fates of what nothing owns, and those of what is owned counted under what is at the top of it.
-fn folded(sides: &Sides, fates: Vec<Fate>) -> (Vec<Fate>, Children) {
+fn by_top(sides: &Sides, fates: Vec<Fate>) -> (Vec<Fate>, Children) {
     let heirs: HashMap<i64, i64> = fates.iter().filter_map(|fate| fate.before.zip(fate.after)).collect();
     let (mut own, mut children) = (Vec::new(), Children::new());
     for fate in fates {
@@ -201,7 +204,7 @@ fn items(
     own.sort_by_cached_key(|fate| {
         fate.after.or(fate.before).and_then(|number| sides.described.get(&number)).cloned()
     });
-    let mut items = Items::new(&q.start);
+    let mut changes = Vec::new();
     let mut read = 0;
     for fate in own {
         let mut below: Vec<KindChanges> = fate
@@ -236,7 +239,8 @@ fn items(
         if let Some(mut item) = sides.item(change, &fate) {
             item.comparison = comparison;
             item.children.append(&mut below);
-            items.push(item);
+            shorten(&mut item);
+            changes.push(in_its_clusters(item));
         }
     }
     // What is as it was, but not what controllers made of it.
@@ -245,9 +249,13 @@ fn items(
         let member = |side: &Side| side.members.get(&top).and_then(|member| self::side(&same, top, member));
         if let Some(mut item) = item(ChangeType::Children, member(&sides.before), member(&sides.after)) {
             item.children = below.into_values().collect();
-            items.push(item);
+            changes.push(in_its_clusters(item));
         }
     }
+    // What came last may belong to what is first by name, and the first of several clusters is what the others are folded into.
+    changes.sort_by_cached_key(position);
+    let mut items = Items::new(&q.start);
+    folded(changes).into_iter().for_each(|change| items.push(change));
     Ok(items)
 }
 

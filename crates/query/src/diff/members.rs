@@ -184,11 +184,16 @@ pub(super) struct Items {
 }
 
 /// The order of items, and what a page token holds of one behind the earlier moment.
-fn position(change: &ResourceChange) -> Vec<String> {
+pub(super) fn position(change: &ResourceChange) -> Vec<String> {
     let key = &change.key;
     let sides = [&change.before, &change.after].map(|side| side.as_ref().map_or("", |at| at.id.as_str()));
     let parts = [&key.kind.kind, &key.kind.group, &key.namespace, &key.name, &key.cluster];
     parts.into_iter().cloned().chain(sides.map(str::to_owned)).collect()
+}
+
+/// Cuts what a list tells of one resource.
+pub(super) fn shorten(change: &mut ResourceChange) {
+    change.comparison.keep(DIFFERENCES_MAX, BYTES_MAX);
 }
 
 impl Items {
@@ -199,7 +204,7 @@ impl Items {
     /// Keeps an item of which there is something to be told and that belongs behind where the page begins.
     pub(super) fn push(&mut self, mut item: ResourceChange) {
         if position(&item) > self.after {
-            item.comparison.keep(DIFFERENCES_MAX, BYTES_MAX);
+            shorten(&mut item);
             self.items.push(item);
         }
     }

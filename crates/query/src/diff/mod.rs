@@ -7,6 +7,7 @@
 
 mod beside;
 mod between;
+mod fold;
 mod members;
 mod one;
 mod targets;

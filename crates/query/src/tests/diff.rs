@@ -1,5 +1,7 @@
 //! What changed between two moments, and what differs between two environments.
 
+mod clusters;
+
 use super::*;
 
 /// A Deployment with a ReplicaSet and Pods of it, and what stands beside them.

@@ -102,8 +102,9 @@ impl Two {
         }
     }
 
-    /// What changed in an environment since the middle of what had happened. Whether something was there before it came
-    /// into sight, or still is after it left, is for the whole world alone to know.
+    /// What changed in an environment since the middle of what had happened. Asked without a scope, the world without the
+    /// others also knows of what was there before it came into an environment, or still is after it left: what is added to
+    /// the one has joined for the other, and is no longer the same change as in another cluster. Only the counts agree then.
     async fn differences_agree(&self, step: usize, reach: &Reach, id: &EnvironmentId) {
         for children in [false, true] {
             let ask = async |world: &World, scope: &Scope| {
@@ -111,22 +112,19 @@ impl Two {
                 let lens = Lens::new(Between::Versions, &[Class::Status]);
                 let (environment, from) = (id.clone(), Some(from));
                 let question = DiffEnvironment { environment, from, lens, children, page: whole() };
-                let mut found = world.queries.ask(scope, to, question).await;
-                if let Ok(diff) = &mut found {
-                    for item in &mut diff.items {
-                        item.change = match item.change {
-                            ChangeType::Joined => ChangeType::Added,
-                            ChangeType::Left => ChangeType::Removed,
-                            other => other,
-                        };
-                    }
-                    diff.counts.added += std::mem::take(&mut diff.counts.joined);
-                    diff.counts.removed += std::mem::take(&mut diff.counts.left);
-                }
-                plain(found)
+                world.queries.ask(scope, to, question).await
             };
             let ours = ask(&self.full, &self.scope).await;
-            same(step, reach, ours, ask(&self.reduced, &Scope::everything()).await);
+            let counts = |found: &Result<EnvironmentDiff>| {
+                let mut counts = found.as_ref().ok()?.counts;
+                counts.added += std::mem::take(&mut counts.joined);
+                counts.removed += std::mem::take(&mut counts.left);
+                Some(counts)
+            };
+            let everything = ask(&self.reduced, &Scope::everything()).await;
+            assert_eq!(counts(&ours), counts(&everything), "step {step}: counts of {id}");
+            let theirs = ask(&self.reduced, &self.scope).await;
+            same(step, reach, plain(ours), plain(theirs));
         }
     }
 
