@@ -4,7 +4,7 @@ use super::state::AppState;
 use crate::http::params::{AT, CHILDREN, FROM, IGNORE, INCLUDE, MAP, ParameterReader, TO, WITH};
 use crate::http::problem::Problem;
 use strandline_model::{At, EnvironmentId};
-use strandline_object_diff::{Between, Class, Lens, PathRule};
+use strandline_object_diff::{Between, Class, Lens, NameMapping, PathRule};
 use strandline_protocol::EnvironmentDiff;
 use strandline_query::{CompareEnvironments, DiffEnvironment, DiffResource, PageRequest, ResourceRef, Scope};
 
@@ -29,11 +29,12 @@ impl EnvironmentQuestion {
         page: PageRequest,
     ) -> (At, Self) {
         let (from, to) = (read.moment(FROM), later(read));
-        let (with, names, children) = (read.text(WITH), read.words(MAP), read.flag(CHILDREN));
+        let (with, children) = (read.text(WITH), read.flag(CHILDREN));
+        let mapping: Vec<NameMapping> = read.words(MAP);
         let between = if with.is_some() { Between::Environments } else { Between::Versions };
         let lens = lens(read, between, &[Class::Metadata]).ignoring(state.ignored.iter().cloned());
         let Some(with) = with else {
-            if !names.is_empty() {
+            if !mapping.is_empty() {
                 read.refuse(MAP, format!("is valid only together with `{}`", WITH.name));
             }
             let question = DiffEnvironment { environment, from, lens, children, page };
@@ -46,7 +47,13 @@ impl EnvironmentQuestion {
             );
         }
         let with = EnvironmentId::new(with);
-        let question = CompareEnvironments { environment, with, lens, names, children, page };
+        let show_renamed = mapping.contains(&NameMapping::None);
+        let pairs = mapping.into_iter().filter_map(|mapping| match mapping {
+            NameMapping::None => None,
+            NameMapping::Pair(pair) => Some(pair),
+        });
+        let names = pairs.collect();
+        let question = CompareEnvironments { environment, with, lens, names, show_renamed, children, page };
         (to, EnvironmentQuestion::Environments(question))
     }
 

@@ -202,6 +202,7 @@ impl Terminal {
             with: EnvironmentId::new(other),
             lens: Lens::new(Between::Environments, &[Class::Metadata]),
             names: Vec::new(),
+            show_renamed: false,
             children: false,
             page: PageRequest::default(),
         };

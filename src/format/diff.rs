@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{clock_time, number_of, sign, visible, word};
+use super::{clock_time, grouped, number_of, sign, visible, word};
 use strandline_model::{Health, Kind, Offset, ResourceKey, Timestamp};
 use strandline_object_diff::{Line, Mark, NameMap, lines};
 use strandline_protocol::{
@@ -33,7 +33,9 @@ pub fn environment_diff(diff: &EnvironmentDiff) -> Vec<Line> {
         Line::new(Mark::Same, counted(&diff.counts)),
     ];
     if !diff.names.is_empty() {
-        out.push(Line::new(Mark::Same, format!("names: {}", diff.names.join(", "))));
+        let left_out = renamed(&diff.counts).map(|said| format!("; {said} (`map=none` shows them)"));
+        let names = format!("names: {}{}", diff.names.join(", "), left_out.unwrap_or_default());
+        out.push(Line::new(Mark::Same, names));
     }
     for item in &diff.items {
         out.push(Line::new(Mark::Blank, ""));
@@ -153,6 +155,15 @@ pub fn counted(counts: &DiffCounts) -> String {
     let said: Vec<String> =
         all.iter().filter(|(count, _)| *count > 0).map(|(count, word)| format!("{count} {word}")).collect();
     if said.is_empty() { "no resources".to_owned() } else { said.join(", ") }
+}
+
+/// What two environments have under another name each, and was left out therefore; none where nothing was.
+pub fn renamed(counts: &DiffCounts) -> Option<String> {
+    match counts.renamed {
+        0 => None,
+        1 => Some("1 text differs only in such names".to_owned()),
+        count => Some(format!("{} texts differ only in such names", grouped(count))),
+    }
 }
 
 fn moment(offset: Offset, time: Option<Timestamp>) -> String {

@@ -17,7 +17,7 @@ pub use age::{age, lasted, moment};
 pub use cut::cut;
 pub use diff::{
     below as children_below, change_sign, change_word, counted, environment_diff, health_moved, names,
-    names_clusters, printed, resource_diff, title,
+    names_clusters, printed, renamed, resource_diff, title,
 };
 pub use links::{link_verb, links};
 pub use over_time::{Segment, Share, per_cent, segments, shares, worsened};

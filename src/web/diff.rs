@@ -15,7 +15,9 @@ use super::tree::resource_href;
 use crate::app::AppState;
 use crate::app::diffs::{EnvironmentQuestion, of_one};
 use crate::app::span::in_order;
-use crate::format::{children_below, clock_time, counted, names, names_clusters, number_of, title, visible};
+use crate::format::{
+    children_below, clock_time, counted, names, names_clusters, number_of, renamed, title, visible,
+};
 use crate::http::auth;
 use crate::http::params::{AT, CHILDREN, CLUSTER, CONTINUE, FROM, IGNORE, INCLUDE, MAP, Parameter, WITH};
 use crate::http::problem::Problem;
@@ -86,6 +88,8 @@ struct DiffPage {
     sides: Vec<Side>,
     summary: String,
     names: String,
+    /// What was left out because it differs only in names, or that it is shown, with a link to the other and its address.
+    renamed: Option<(String, &'static str, String)>,
     ways: Vec<Way>,
     layouts: Vec<Way>,
     blocks: Vec<Block>,
@@ -183,6 +187,7 @@ fn page(
         sides: Vec::new(),
         summary: String::new(),
         names: String::new(),
+        renamed: None,
         ways: Vec::new(),
         layouts: layouts(request),
         blocks: Vec::new(),
@@ -246,6 +251,7 @@ fn environment_view(request: &Request, found: &EnvironmentDiff, now: Timestamp) 
         sides: vec![side("From", &found.from), side("To", &found.to)],
         summary: counted(&found.counts),
         names: shown(&found.names.join(", ")),
+        renamed: renamed_texts(request, found, beside),
         ways,
         blocks: blocks(request, found),
         next: found
@@ -255,6 +261,19 @@ fn environment_view(request: &Request, found: &EnvironmentDiff, now: Timestamp) 
             .map(|token| here(request, &[(AT, None), (CONTINUE, Some(token))])),
         ..base
     }
+}
+
+/// What two environments have under another name each.
+fn renamed_texts(
+    request: &Request,
+    found: &EnvironmentDiff,
+    beside: bool,
+) -> Option<(String, &'static str, String)> {
+    let way = |map: Option<&str>| here(request, &[(MAP, map), (CONTINUE, None)]);
+    if beside && request.query.all(MAP.name).any(|map| map == "none") {
+        return Some(("Texts that differ only in names are shown".to_owned(), "leave them out", way(None)));
+    }
+    renamed(&found.counts).map(|said| (said, "show", way(Some("none"))))
 }
 
 /// What became of each resource.

@@ -30,7 +30,7 @@ mod walk;
 
 pub use lens::{Between, Class, Lens};
 pub use letters::{Span, letters, whole};
-pub use names::{NameMap, NamePair};
+pub use names::{NameMap, NameMapping, NamePair};
 pub use patch::{Operation, patch};
 pub use path::ElementKey;
 pub use rule::PathRule;
@@ -131,6 +131,9 @@ pub struct Hidden {
     /// What a rule names.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub ignored: u64,
+    /// Texts that are the same but for names that stand for each other, in what was asked for.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub renamed: u64,
 }
 
 impl Hidden {
@@ -145,6 +148,7 @@ impl Hidden {
         self.status += other.status;
         self.noise += other.noise;
         self.ignored += other.ignored;
+        self.renamed += other.renamed;
     }
 
     fn count(&mut self, class: Class) {

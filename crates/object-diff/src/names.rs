@@ -32,6 +32,35 @@ pub struct NamePair {
     within: (bool, bool),
 }
 
+/// What a request says of names: parts that stand for each other, or that what differs by them is shown.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NameMapping {
+    /// Written as `none`.
+    None,
+    /// One part for another.
+    Pair(NamePair),
+}
+
+impl FromStr for NameMapping {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "none" => Ok(NameMapping::None),
+            text => text.parse().map(NameMapping::Pair),
+        }
+    }
+}
+
+impl fmt::Display for NameMapping {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NameMapping::None => f.write_str("none"),
+            NameMapping::Pair(pair) => pair.fmt(f),
+        }
+    }
+}
+
 impl NameMap {
     /// A map by these parts; where two of them begin at the same letter, the longer is taken.
     pub fn new(pairs: impl IntoIterator<Item = NamePair>) -> Self {
@@ -222,8 +251,8 @@ mod tests {
             let refused = text.parse::<NamePair>().unwrap_err();
             assert!(refused.starts_with(&format!("invalid name mapping `{text}`")), "{refused}");
         }
-        for text in ["a:b", "*a:*b", "a*:b*", "*a*:*b*", "a-b.c/d:x"] {
-            assert_eq!(text.parse::<NamePair>().unwrap().to_string(), text);
+        for text in ["a:b", "*a:*b", "a*:b*", "*a*:*b*", "a-b.c/d:x", "none"] {
+            assert_eq!(text.parse::<NameMapping>().unwrap().to_string(), text);
         }
         assert!(map(&["a:a"]).is_empty(), "what stays is no part");
     }

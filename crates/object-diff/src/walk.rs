@@ -57,10 +57,12 @@ impl Walk<'_> {
 
     fn differ(&mut self, before: &Value, after: &Value) {
         match (before, after) {
-            (before, after) if before == after => {}
+            (before, after) if before == after => self.count_renamed(before),
             (Value::Object(before), Value::Object(after)) if self.at.goes_on() => self.members(before, after),
             (Value::Array(before), Value::Array(after)) if self.at.goes_on() => self.elements(before, after),
-            (Value::String(_), Value::String(other)) if self.is_renamed(before, other) => {}
+            (Value::String(_), Value::String(other)) if self.is_renamed(before, other) => {
+                self.found.hidden.renamed += u64::from(self.at.lens.tells(self.at.within));
+            }
             _ => self.tell(DifferenceType::Changed, Some(before), Some(after)),
         }
     }
@@ -68,7 +70,7 @@ impl Walk<'_> {
     fn members(&mut self, before: &Map<String, Value>, after: &Map<String, Value>) {
         for (name, one) in before {
             match after.get(name) {
-                Some(other) if one == other => {}
+                Some(other) if one == other => self.count_renamed_at(Step::Member(name.clone()), one),
                 Some(other) => {
                     self.step(Step::Member(name.clone()), |walk| walk.differ(one, other));
                 }
@@ -104,6 +106,8 @@ impl Walk<'_> {
                     }
                     walk.differ(&before[*one], other);
                 });
+            } else {
+                self.count_renamed_at(pairing.step(Some(*one), Some(place)), other);
             }
         }
         for gone in gone {
@@ -137,6 +141,39 @@ impl Walk<'_> {
     fn is_renamed(&self, before: &Value, other: &str) -> bool {
         let text = self.original.and_then(|_| self.as_it_was(before, Side::Before).as_str());
         text.is_some_and(|text| self.at.lens.names.equates(text, other))
+    }
+
+    /// Counts the texts behind a step that are equal only because names were mapped.
+    fn count_renamed_at(&mut self, step: Step, value: &Value) {
+        if self.original.is_none() {
+            return;
+        }
+        let (standing, outside) = self.at.enter(step);
+        if let Standing::Told(_) = standing {
+            self.count_renamed(value);
+        }
+        self.at.leave(outside);
+    }
+
+    /// The same of the texts in a value.
+    fn count_renamed(&mut self, value: &Value) {
+        if self.original.is_none() || self.as_it_was(value, Side::Before) == value {
+            return;
+        }
+        match value {
+            Value::Object(members) if self.at.goes_on() => {
+                for (name, value) in members {
+                    self.count_renamed_at(Step::Member(name.clone()), value);
+                }
+            }
+            Value::Array(items) if self.at.goes_on() => {
+                let pairing = self.at.pair(items, items);
+                for (place, value) in items.iter().enumerate() {
+                    self.count_renamed_at(pairing.step(Some(place), Some(place)), value);
+                }
+            }
+            _ => self.found.hidden.renamed += 1,
+        }
     }
 
     /// A value without what in it is ignored, or noise that nobody asked for; none where nothing else is in it.

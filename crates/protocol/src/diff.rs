@@ -126,6 +126,13 @@ pub struct DiffCounts {
     pub same: u64,
     /// Not compared, because there are too many.
     pub left_out: u64,
+    /// Texts of two environments that are the same but for names that stand for each other, and are left out therefore.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub renamed: u64,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 impl DiffCounts {

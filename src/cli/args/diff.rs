@@ -6,7 +6,7 @@ use super::output::{ColorChoice, ServerArgs};
 use super::subject::{PlaceArgs, Subject};
 use super::values::{environment, number, time};
 use strandline_model::{At, EnvironmentId};
-use strandline_object_diff::{Class, NamePair, PathRule};
+use strandline_object_diff::{Class, NameMapping, PathRule};
 
 /// Arguments of `diff`.
 #[derive(Clone, Debug, Args)]
@@ -30,9 +30,10 @@ pub struct DiffArgs {
     /// Later time; default: now
     #[arg(long, value_name = "TIME", value_parser = time, allow_hyphen_values = true, conflicts_with = "at")]
     pub to: Option<At>,
-    /// Corresponding name parts, such as production:staging; default: the parts in which the environments' names differ
+    /// Corresponding name parts, such as production:staging, or none to show what differs only in names; default: the
+    /// parts in which the environments' names differ
     #[arg(long, value_name = "HERE:THERE", value_delimiter = ',', requires = "with")]
-    pub map: Vec<NamePair>,
+    pub map: Vec<NameMapping>,
     /// Parts to compare besides the spec: metadata, status, noise
     #[arg(long, value_name = "CLASS", value_delimiter = ',')]
     pub include: Vec<Class>,

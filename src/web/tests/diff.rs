@@ -33,6 +33,7 @@ fn two_environments_stand_beside_each_other() {
     let mut found = environment_changes();
     found.to.id = EnvironmentId::new("shop.web.staging");
     found.names = vec!["production:staging".into()];
+    found.counts.renamed = 12;
     found.items[1].change = ChangeType::Different;
     found.metadata.next = Some("token".into());
     let page =
@@ -43,7 +44,8 @@ fn two_environments_stand_beside_each_other() {
         &[
             "<h1>shop.web.production compared with shop.web.staging</h1>",
             "value=\"shop.web.staging\"",
-            "production:staging",
+            "production:staging; 12 texts differ only in such names: \
+             <a href=\"/environments/{id}/diff?with=shop.web.staging&#38;at=2h&#38;map=none\">show</a>",
             "href=\"/resources/web?at=1234&#38;cluster=eu-west\">~ Deployment.apps shop/web   different",
             "href=\"/environments/{id}/diff?with=shop.web.staging&#38;continue=token\">More</a>",
         ],

@@ -36,7 +36,7 @@ fn classes_are_told_apart_and_noise_is_hidden_until_asked_for() {
     assert_eq!(found.hidden, Hidden { noise: 6, ..Hidden::default() });
     let spec = differences(&before, &after, &Lens::new(Between::Versions, &[]));
     assert_eq!(told(&spec), expected[..2]);
-    assert_eq!(spec.hidden, Hidden { metadata: 1, status: 2, noise: 6, ignored: 0 });
+    assert_eq!(spec.hidden, Hidden { metadata: 1, status: 2, noise: 6, ..Hidden::default() });
     let whole = differences(&before, &after, &Lens::whole());
     assert!(whole.hidden.is_empty());
     assert_eq!(told(&whole).len(), 11);
@@ -172,4 +172,19 @@ fn a_patch_tells_what_the_lens_tells() {
         {"op": "replace", "path": "/spec/containers/1/image", "value": "b:2"},
     ]);
     assert_eq!(serde_json::to_value(&operations).ok(), Some(expected));
+}
+
+#[test]
+fn texts_that_are_the_same_but_for_names_are_counted() {
+    let before = json!({"metadata": {"name": "web-a", "labels": {"env": "a"}}, "spec": {"x": "a-1", "y": ["a", "q"], "z": 1}});
+    let after = json!({"metadata": {"name": "web-b", "labels": {"env": "b"}}, "spec": {"x": "b-1", "y": ["b", "q"], "z": 2}});
+    let renamed = |include: &[Class], pairs: Option<NamePair>| {
+        let lens = Lens::new(Between::Environments, include).mapping(NameMap::new(pairs));
+        let found = differences(&before, &after, &lens);
+        (found.differences.len(), found.hidden.renamed)
+    };
+    let names = || NamePair::words("a", "b");
+    assert_eq!(renamed(&[Class::Metadata], names()), (1, 3), "the name of the object is noise");
+    assert_eq!(renamed(&[], names()), (1, 2), "what was not asked for is not counted");
+    assert_eq!(renamed(&[Class::Metadata], None).1, 0);
 }

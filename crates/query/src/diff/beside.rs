@@ -3,7 +3,7 @@
 //! Each cluster of the one is held against the nearest of the other, so that an environment that runs in two clusters is no
 //! environment with twice as much in it; what came out the same in several clusters is told once.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use crate::concerns::Concerns;
 use crate::diff::fold::{address, folded, in_its_clusters};
@@ -31,6 +31,8 @@ pub struct CompareEnvironments {
     pub lens: Lens,
     /// Which parts of names correspond; without any, those in which the names of the two environments differ.
     pub names: Vec<NamePair>,
+    /// Whether texts that differ only in such names are differences too.
+    pub show_renamed: bool,
     /// Whether what controllers created is compared too.
     pub children: bool,
     /// Which page.
@@ -78,7 +80,7 @@ pub(super) fn diff(mut q: Context<'_>, question: &CompareEnvironments) -> Result
     let found = pairs((&one, &ours), (&other, &theirs), &regions, &question.names);
     let mut names: Vec<String> = Vec::new();
     for name in found.iter().flat_map(|(.., map)| map.pairs()) {
-        if !names.contains(&name) {
+        if !question.show_renamed && !names.contains(&name) {
             names.push(name);
         }
     }
@@ -107,7 +109,7 @@ fn compared(
     question: &CompareEnvironments,
 ) -> Result<(Vec<ResourceChange>, DiffCounts)> {
     let ((here, ours), (there, theirs)) = (sides.here, sides.there);
-    let (mut changes, mut same, mut read, mut left_out) = (Vec::new(), BTreeSet::new(), 0, 0);
+    let (mut changes, mut same, mut read, mut left_out) = (Vec::new(), BTreeMap::new(), 0, 0);
     for (before, after, names) in pairs {
         let one = before.and_then(|n| Some((n, here.members.get(&n)?)));
         let other = after.and_then(|n| Some((n, there.members.get(&n)?)));
@@ -115,7 +117,7 @@ fn compared(
         let Some((_, key)) = key else { continue };
         let (change, comparison) = match (one, other) {
             (Some((_, one)), Some((_, other))) if one.version == other.version => {
-                same.insert(address(key));
+                same.entry(address(key)).or_insert(0);
                 continue;
             }
             (Some(_), Some(_)) if read >= PAIRS_MAX => {
@@ -125,10 +127,13 @@ fn compared(
             (Some((_, one)), Some((_, other))) => {
                 read += 1;
                 let (before, after) = bodies(q.log, one.version, other.version)?;
+                let names = if question.show_renamed { NameMap::default() } else { names };
                 let lens = question.lens.clone().mapping(names);
                 let found = compare(&key.kind, Some(&before), Some(&after), &lens);
                 if found.is_empty() {
-                    same.insert(address(key));
+                    // Of several clusters those that have the most.
+                    let renamed = same.entry(address(key)).or_insert(0);
+                    *renamed = found.hidden.renamed.max(*renamed);
                     continue;
                 }
                 (ChangeType::Different, found)
@@ -151,8 +156,10 @@ fn compared(
             _ => counts.different += 1,
         }
         same.remove(&address(&change.key));
+        counts.renamed += change.comparison.hidden.renamed;
     }
     counts.same = same.len() as u64;
+    counts.renamed += same.values().sum::<u64>();
     Ok((changes, counts))
 }
 

@@ -264,10 +264,12 @@ fn two_places() -> World {
 }
 
 fn beside(world: &World, names: &[&str], children: bool) -> EnvironmentDiff {
-    let names: Vec<NamePair> = names.iter().map(|pair| pair.parse().unwrap()).collect();
+    let show_renamed = names.contains(&"none");
+    let names = names.iter().filter(|pair| **pair != "none").map(|pair| pair.parse().unwrap()).collect();
     let lens = Lens::new(Between::Environments, &[Class::Metadata]);
     let (environment, with) = (id("shop.web.staging"), id("shop.web.production"));
-    let question = CompareEnvironments { environment, with, lens, names, children, page: whole() };
+    let question =
+        CompareEnvironments { environment, with, lens, names, show_renamed, children, page: whole() };
     block_on(world.queries.ask(&Scope::everything(), At::Now, question)).unwrap()
 }
 
@@ -284,6 +286,9 @@ fn two_environments_are_matched_by_names_that_stand_for_each_other() {
     assert_eq!(found.names, ["staging:production"]);
     assert_eq!((found.counts.same, found.counts.different), (1, 1));
     assert_eq!(found.items[2].before.as_ref().map(|at| at.name.as_str()), Some("web-staging"));
+    let renamed = beside(&world, &["none"], false);
+    assert_eq!(told(&renamed)[..2], expected[..2], "matched as before");
+    assert!(renamed.names.is_empty() && renamed.counts.renamed == 0);
     let unmapped = beside(&world, &["x:y"], false);
     assert_eq!((unmapped.counts.only_here, unmapped.counts.only_there, unmapped.counts.same), (2, 2, 1));
     assert_eq!(beside(&world, &[], true).counts.only_there, 2, "the Pod too");
@@ -318,7 +323,15 @@ fn each_cluster_is_held_against_the_nearest_and_what_is_the_same_is_told_once() 
     let with = EnvironmentId::of("shop/web", "production/us");
     let ask = |environment: EnvironmentId, with: EnvironmentId| {
         let (lens, page) = (lens.clone(), whole());
-        let question = CompareEnvironments { environment, with, lens, names: vec![], children: false, page };
+        let question = CompareEnvironments {
+            environment,
+            with,
+            lens,
+            names: vec![],
+            show_renamed: false,
+            children: false,
+            page,
+        };
         block_on(world.queries.ask(&Scope::everything(), At::Now, question)).unwrap()
     };
     let found = ask(id("shop.web.staging"), with.clone());
@@ -356,8 +369,15 @@ fn who_may_see_only_one_of_two_environments_may_not_compare_them() {
     let world = two_places();
     let lens = Lens::new(Between::Environments, &[]);
     let (environment, with) = (id("shop.web.staging"), id("shop.web.production"));
-    let question =
-        CompareEnvironments { environment, with, lens, names: vec![], children: false, page: whole() };
+    let question = CompareEnvironments {
+        environment,
+        with,
+        lens,
+        names: vec![],
+        show_renamed: false,
+        children: false,
+        page: whole(),
+    };
     let scope = Scope::projects(["shop/other".to_owned()]);
     let found = block_on(world.queries.ask(&scope, At::Now, question));
     assert!(matches!(found, Err(QueryError::NotFound { .. })), "{found:?}");

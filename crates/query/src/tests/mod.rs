@@ -43,7 +43,7 @@ use super::*;
 
 use strandline_model::{At, EnvironmentId, EnvironmentSpec, EnvironmentState, Health, Offset, Tier, Uid};
 use strandline_object::kube_event::EventType;
-use strandline_object_diff::{Between, Class, DifferenceType, Lens, NamePair, compare, patch};
+use strandline_object_diff::{Between, Class, DifferenceType, Lens, compare, patch};
 use strandline_protocol::*;
 use strandline_syntax::Glob;
 use strandline_view::ruleset::RuleSet;
