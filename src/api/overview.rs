@@ -31,5 +31,5 @@ pub(super) async fn overview(state: AppState, request: Request) -> Result<Respon
 /// The overviews that the configuration gives names.
 pub(super) async fn views(state: AppState, request: Request) -> Result<Response, Problem> {
     request.query.reader().finish()?;
-    respond::json(&request, &SavedViews { items: state.views.to_vec() })
+    respond::json(&request, &SavedViews { items: state.presentation.views.clone() })
 }

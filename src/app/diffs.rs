@@ -32,7 +32,8 @@ impl EnvironmentQuestion {
         let (with, children) = (read.text(WITH), read.flag(CHILDREN));
         let mapping: Vec<NameMapping> = read.words(MAP);
         let between = if with.is_some() { Between::Environments } else { Between::Versions };
-        let lens = lens(read, between, &[Class::Metadata]).ignoring(state.ignored.iter().cloned());
+        let lens =
+            lens(read, between, &[Class::Metadata]).ignoring(state.presentation.ignored.iter().cloned());
         let Some(with) = with else {
             if !mapping.is_empty() {
                 read.refuse(MAP, format!("is valid only together with `{}`", WITH.name));
@@ -73,7 +74,7 @@ impl EnvironmentQuestion {
 pub fn of_one(read: &mut ParameterReader<'_>, state: &AppState, resource: ResourceRef) -> (At, DiffResource) {
     let (from, to) = (read.moment(FROM), later(read));
     let lens = lens(read, Between::Versions, &[Class::Metadata, Class::Status]);
-    let lens = lens.ignoring(state.ignored.iter().cloned());
+    let lens = lens.ignoring(state.presentation.ignored.iter().cloned());
     (to, DiffResource { resource, from, lens })
 }
 

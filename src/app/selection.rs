@@ -18,9 +18,9 @@ pub const ENVIRONMENTS: Parameter = Parameter::one("environments");
 /// The view that a request names; none where it names none.
 pub fn view<'s>(state: &'s AppState, request: &Request) -> Result<Option<&'s SavedView>, Problem> {
     let Some(name) = request.query.one(VIEW) else { return Ok(None) };
-    let found = state.views.iter().find(|view| view.name == name);
+    let found = state.presentation.views.iter().find(|view| view.name == name);
     found.map(Some).ok_or_else(|| {
-        let names: Vec<_> = state.views.iter().map(|view| format!("`{}`", view.name)).collect();
+        let names: Vec<_> = state.presentation.views.iter().map(|view| format!("`{}`", view.name)).collect();
         let there = match names.as_slice() {
             [] => "the configuration has no `views`".to_owned(),
             names => format!("use one of {}", names.join(", ")),

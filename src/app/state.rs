@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::announcement::Announcement;
-use super::links::LinkTemplates;
 use super::ports::{Metrics, Readiness, Rebuilding, Relisting};
+use super::presentation::{CurrentPresentation, Presentation};
 use super::watch::Watch;
 use crate::catalog::CatalogWriter;
 use crate::http::answer_cache::AnswerCache;
@@ -13,8 +13,7 @@ use crate::http::caller::Caller;
 use crate::http::context::Context;
 use crate::http::problem::Problem;
 use strandline_clock::{Clock, ClockReading};
-use strandline_model::{SavedView, Timestamp};
-use strandline_object_diff::PathRule;
+use strandline_model::Timestamp;
 use strandline_query::{Queries, Stamp};
 use strandline_sqlite::Asker;
 
@@ -31,12 +30,10 @@ pub struct AppState {
     pub rebuilding: Arc<dyn Rebuilding>,
     /// Compares the record with clusters.
     pub relisting: Arc<dyn Relisting>,
-    /// The overviews that the configuration gives names.
-    pub views: Arc<[SavedView]>,
-    /// Links to elsewhere, by the configuration.
-    pub links: Arc<LinkTemplates>,
-    /// Paths that differences leave out, by the configuration.
-    pub ignored: Arc<[PathRule]>,
+    /// How answers look by the configuration; of a request it is read once.
+    pub presentation: Arc<Presentation>,
+    /// The same as it is in effect at any time.
+    pub current_presentation: CurrentPresentation,
     /// The time from which pages count ages; of a request it is read once.
     pub clock: Arc<dyn Clock>,
     /// Authenticates callers.
@@ -65,7 +62,9 @@ impl Gate for AppState {
     }
 
     fn answers(&self, now: Timestamp) -> Option<(AnswerCache, Stamp)> {
-        Some((self.answers.clone(), self.queries.stamp(now)?))
+        // Before `serving` reads the presentation: no answer of an earlier one is kept under this generation.
+        let generation = self.current_presentation.generation();
+        Some((self.answers.clone(), self.queries.stamp(now)?.with_presentation(generation)))
     }
 
     fn count_write(&self, caller: &Caller) -> Result<(), Problem> {
@@ -78,7 +77,8 @@ impl Gate for AppState {
 
     fn serving(self, asker: &Asker, now: Timestamp) -> Self {
         let clock: Arc<dyn Clock> = Arc::new(ClockReading(now));
-        AppState { queries: self.queries.of(asker).with_clock(&clock), clock, ..self }
+        let presentation = self.current_presentation.get();
+        AppState { queries: self.queries.of(asker).with_clock(&clock), clock, presentation, ..self }
     }
 }
 

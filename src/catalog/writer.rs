@@ -1,5 +1,7 @@
 //! The way of callers' changes into the log.
 
+use std::sync::{Arc, PoisonError, RwLock};
+
 use super::agents::{self, AgentInput};
 use super::authority::Authority;
 use super::decision::{Decided, of_api};
@@ -34,7 +36,7 @@ pub struct Outcome<T> {
 #[derive(Clone, Debug)]
 pub struct CatalogWriter {
     appender: WeakAppender,
-    quotas: QuotaConfig,
+    quotas: Arc<RwLock<QuotaConfig>>,
     rates: Rates,
 }
 
@@ -44,13 +46,24 @@ pub type ListRefusal = (Option<usize>, CatalogError);
 impl CatalogWriter {
     /// Writes through this appender while others keep it: callers do not hold up the end of the log.
     pub fn new(appender: &Appender) -> Self {
-        CatalogWriter { appender: appender.downgrade(), quotas: QuotaConfig::NONE, rates: Rates::default() }
+        CatalogWriter { appender: appender.downgrade(), quotas: Arc::default(), rates: Rates::default() }
+            .with_quotas(QuotaConfig::NONE)
     }
 
     /// Within these quotas.
     #[must_use]
     pub fn with_quotas(self, quotas: QuotaConfig) -> Self {
-        CatalogWriter { quotas, rates: Rates::default(), ..self }
+        CatalogWriter { quotas: Arc::new(RwLock::new(quotas)), rates: Rates::default(), ..self }
+    }
+
+    /// Puts other quotas into effect, for all clones; whether they differ.
+    pub fn replace_quotas(&self, quotas: QuotaConfig) -> bool {
+        let mut current = self.quotas.write().unwrap_or_else(PoisonError::into_inner);
+        std::mem::replace(&mut *current, quotas) != quotas
+    }
+
+    fn quotas(&self) -> QuotaConfig {
+        *self.quotas.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Takes a turn to write, of those that a caller has.
@@ -58,7 +71,7 @@ impl CatalogWriter {
     /// # Errors
     /// When they had as many within a minute as they may.
     pub fn take_turn(&self, caller: &str) -> Result<(), CatalogError> {
-        self.rates.take(caller, self.quotas.writes_per_minute)
+        self.rates.take(caller, self.quotas().writes_per_minute)
     }
 
     /// Ends in the log what a person says is gone.
@@ -79,7 +92,7 @@ impl CatalogWriter {
         warnings: Vec<String>,
         decision: impl Fn(&mut Catalog<'_, '_>) -> Result<Decided<T>, LogError> + Send + Sync + 'static,
     ) -> Result<Outcome<T>, CatalogError> {
-        let quotas = self.quotas;
+        let quotas = self.quotas();
         let decided = move |catalog: &mut Catalog<'_, '_>| {
             let (changes, value, created) = match decision(catalog)? {
                 Ok(decided) => decided,
@@ -168,7 +181,7 @@ impl CatalogWriter {
             warnings.push(input.warnings());
             all.push(input.check(None, Some(project)).map_err(|error| (Some(index), error))?);
         }
-        let quotas = self.quotas;
+        let quotas = self.quotas();
         let put = move |catalog: &mut Catalog<'_, '_>| {
             let (mut changes, mut specs) = (Vec::new(), Vec::new());
             for (index, checked) in all.iter().enumerate() {

@@ -7,6 +7,7 @@ use serde_saphyr::{Location, Spanned};
 
 use super::file::{DATA, Environment, File, LISTEN};
 use super::settings::{ClusterConfig, Config};
+use crate::app::Presentation;
 use crate::catalog::QuotaConfig;
 use crate::http::auth::AccessConfig;
 use strandline_model::{EnvironmentId, EnvironmentSettings, EnvironmentSpec, Tier};
@@ -26,9 +27,8 @@ pub(super) fn check(file: File, origin: &Path) -> Result<Config, Vec<Mistake>> {
     let projects = check.projects(&file, &clusters);
     let environments = check.environments(&file, &clusters);
     let rules = check.rules(&file);
-    let views = check.views(&file);
-    let links = check.links(&file);
-    let ignored = check.diff(&file);
+    let presentation =
+        Presentation { views: check.views(&file), links: check.links(&file), ignored: check.diff(&file) };
     let access = check.who_may_ask(&file.access);
     let retention = check.retention(&file.retention);
     let consistency = check.consistency(&file.consistency);
@@ -49,11 +49,9 @@ pub(super) fn check(file: File, origin: &Path) -> Result<Config, Vec<Mistake>> {
         environments,
         rules,
         access,
-        views,
-        links,
+        presentation,
         retention,
         consistency,
-        ignored,
         redact,
         quotas: QuotaConfig::from(&file.quotas),
         metrics,

@@ -132,7 +132,7 @@ impl Check {
         }
     }
 
-    fn access(
+    pub(super) fn access(
         &mut self,
         watcher: &Watcher,
         at: Location,

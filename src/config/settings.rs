@@ -4,14 +4,13 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::app::LinkTemplates;
+use crate::app::Presentation;
 use crate::catalog::{AgentFolderConfig, NamespaceEnvironments, QuotaConfig};
 use crate::http::Origins;
 use crate::http::auth::AccessConfig;
 use crate::http::tls::TlsConfig;
 use crate::service::{ClusterFolders, MetricsConfig, RetentionConfig};
-use strandline_model::{AgentSpec, CatalogFact, ClusterSpec, EnvironmentSpec, ProjectSpec, SavedView};
-use strandline_object_diff::PathRule;
+use strandline_model::{AgentSpec, CatalogFact, ClusterSpec, EnvironmentSpec, ProjectSpec};
 use strandline_redact::Choices;
 use strandline_view::ruleset::RuleSet;
 use strandline_watch::{ConnectSettings, Selection};
@@ -45,16 +44,12 @@ pub struct Config {
     pub rules: RuleSet,
     /// Who may ask.
     pub access: AccessConfig,
-    /// Overviews by name.
-    pub views: Vec<SavedView>,
-    /// Links to elsewhere.
-    pub links: LinkTemplates,
+    /// How answers look.
+    pub presentation: Presentation,
     /// What is kept for how long.
     pub retention: RetentionConfig,
     /// How often each kind is compared with what its cluster has; none for once a day.
     pub consistency: Option<Duration>,
-    /// What differences leave out.
-    pub ignored: Vec<PathRule>,
     /// What is hidden before it is recorded, besides what the program hides by itself.
     pub redact: Choices,
     /// What callers may declare, and how often.

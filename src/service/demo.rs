@@ -19,7 +19,7 @@ use super::error::ServiceError;
 use super::options::{ClusterFolders, Options, Watched, WatchedSettings};
 use super::readiness::Checks;
 use super::running::Service;
-use crate::app::{Announcement, LinkTemplates, Notice};
+use crate::app::{Announcement, Notice, Presentation};
 use crate::format::{clock_time, lasted};
 use crate::http::Origins;
 use crate::http::auth::AccessConfig;
@@ -164,11 +164,9 @@ async fn run(
             // What is made up is nobody's secret.
             access: AccessConfig { allow_anonymous_read: true, ..AccessConfig::default() },
             file: None,
-            views: views(),
+            presentation: Presentation { views: views(), ..Presentation::default() },
             // Made up too, they would lead nowhere.
-            links: LinkTemplates::default(),
             retention: RetentionConfig::default(),
-            ignored: Vec::new(),
             redact: Choices::default(),
             quotas: crate::catalog::QuotaConfig::default(),
             metrics: crate::service::MetricsConfig::default(),

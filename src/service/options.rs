@@ -1,5 +1,6 @@
 //! What a service is started with.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -7,13 +8,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::retention::RetentionConfig;
-use crate::app::{Announcement, LinkTemplates};
+use crate::app::{Announcement, Presentation};
 use crate::catalog::{AgentFolderConfig, NamespaceEnvironments, QuotaConfig};
 use crate::http::Origins;
 use crate::http::auth::AccessConfig;
 use crate::http::tls::TlsConfig;
-use strandline_model::{CatalogFact, SavedView};
-use strandline_object_diff::PathRule;
+use strandline_model::CatalogFact;
 use strandline_redact::Choices;
 use strandline_view::ruleset::RuleSet;
 use strandline_watch::{ConnectSettings, Selection, Watcher};
@@ -46,12 +46,7 @@ pub(super) struct FixedSettings {
     hosts: Vec<String>,
     tls: Option<TlsConfig>,
     origins: Origins,
-    rules: RuleSet,
-    views: Vec<SavedView>,
-    links: LinkTemplates,
-    ignored: Vec<PathRule>,
     redact: Choices,
-    quotas: QuotaConfig,
 }
 
 impl FixedSettings {
@@ -62,12 +57,7 @@ impl FixedSettings {
             hosts: options.hosts.clone(),
             tls: options.tls.clone(),
             origins: options.origins.clone(),
-            rules: options.rules.clone(),
-            views: options.views.clone(),
-            links: options.links.clone(),
-            ignored: options.ignored.clone(),
             redact: options.redact.clone(),
-            quotas: options.quotas,
         }
     }
 
@@ -79,12 +69,7 @@ impl FixedSettings {
             ("hosts", self.hosts == other.hosts),
             ("tls", self.tls == other.tls),
             ("cors_origins", self.origins == other.origins),
-            ("health and relations", self.rules == other.rules),
-            ("views", self.views == other.views),
-            ("links", self.links == other.links),
-            ("diff", self.ignored == other.ignored),
             ("redact", self.redact == other.redact),
-            ("quotas", self.quotas == other.quotas),
         ];
         same.into_iter().filter(|(_, same)| !same).map(|(key, _)| key).collect()
     }
@@ -179,14 +164,10 @@ pub struct Options {
     pub access: AccessConfig,
     /// The file that says all of this, which is read again whenever it changes.
     pub file: Option<ConfigFile>,
-    /// Overviews by name.
-    pub views: Vec<SavedView>,
-    /// Links to elsewhere.
-    pub links: LinkTemplates,
+    /// How answers look.
+    pub presentation: Presentation,
     /// What is kept for how long.
     pub retention: RetentionConfig,
-    /// What differences leave out.
-    pub ignored: Vec<PathRule>,
     /// What is hidden before it is recorded, besides what the program hides by itself.
     pub redact: Choices,
     /// What callers may declare, and how often.

@@ -6,9 +6,10 @@ use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
 use super::error::ServiceError;
-use super::rebuild::Rebuild;
+use super::rebuild::{Rebuild, Rules};
 use super::recording::LogOpened;
 use super::tasks::Ended;
+use crate::app::Rebuilding;
 use strandline_model::Offset;
 use strandline_query::Queries;
 use strandline_sqlite::FullDiskBackoff;
@@ -21,10 +22,12 @@ const TICK: Duration = Duration::from_millis(250);
 /// How long to wait before a view that is gone is built anew.
 const SETTLE: Duration = Duration::from_secs(1);
 
+/// A new view is begun of itself where the disk has room for the present one this many times: the log needs room, too.
+const FREE_TIMES: u64 = 3;
+
 /// Starts the projector, of a log that takes changes or of one that is only read.
 pub(super) fn spawn(
     data: &Path,
-    rules: RuleSet,
     status: &ViewStatus,
     queries: &Queries,
     rebuild: &Rebuild,
@@ -33,7 +36,6 @@ pub(super) fn spawn(
 ) -> Result<Ended<ProjectorError>, ServiceError> {
     let projection = Projection {
         data: data.to_owned(),
-        rules,
         status: status.clone(),
         queries: queries.clone(),
         rebuild: rebuild.clone(),
@@ -47,7 +49,6 @@ pub(super) fn spawn(
 
 struct Projection {
     data: PathBuf,
-    rules: RuleSet,
     status: ViewStatus,
     queries: Queries,
     rebuild: Rebuild,
@@ -60,7 +61,7 @@ impl Projection {
         if let ViewState::Current(checkpoint) = strandline_view::inspect(&self.data) {
             self.status.checkpoint().set(checkpoint);
         }
-        match Projector::open(&self.data, self.rules.clone()) {
+        match Projector::open(&self.data, self.rebuild.rules().rules) {
             Ok(mut projector) => {
                 let told = loop {
                     match projector.step() {
@@ -147,8 +148,8 @@ impl Projection {
                 }
                 Err(error) => return Err(error),
             }
-            if sound && self.rebuild.take_caught_up() {
-                sound = self.replace();
+            if sound && let Some(rules) = self.rebuild.take_caught_up() {
+                sound = self.replace(rules);
             }
         }
         Ok(())
@@ -171,7 +172,7 @@ impl Projection {
         if self.stopping.is_cancelled() {
             return Ok(false);
         }
-        let mut build = Build::open(&self.data, self.rules.clone())?;
+        let mut build = Build::open(&self.data, self.rebuild.rules().rules)?;
         if !going_on {
             self.rebuild.begun(build.resumed_at());
         }
@@ -189,8 +190,8 @@ impl Projection {
 
     /// Lets a view that has caught up take the place of the one that answers, which nobody writes meanwhile; false when
     /// neither is sound.
-    fn replace(&self) -> bool {
-        let caught_up = Build::open(&self.data, self.rules.clone()).and_then(|mut build| {
+    fn replace(&self, rules: RuleSet) -> bool {
+        let caught_up = Build::open(&self.data, rules).and_then(|mut build| {
             let caught_up = self.rebuild.catch_up(&mut build, |_| {})?;
             Ok(caught_up.then_some(build))
         });
@@ -215,21 +216,46 @@ impl Projection {
         }
     }
 
-    /// Follows the log until asked to stop, until a reader meets damage, or until another view can take over.
+    /// Evaluates earlier changes by these rules, too, while the view answers as it is: in a new view, which is about as large.
+    fn rebuild_by(&self, rules: &str) {
+        let used = std::fs::metadata(self.data.join("view.db")).map_or(0, |file| file.len());
+        let free = strandline_sqlite::free_bytes(&self.data).unwrap_or(u64::MAX);
+        if free / FREE_TIMES < used {
+            tracing::warn!(
+                rules,
+                free_bytes = free,
+                view_bytes = used,
+                "earlier changes were evaluated by other health rules, and the disk has little room for a new view; \
+                 run `strandline rebuild` when there is more"
+            );
+            return;
+        }
+        tracing::info!(
+            rules,
+            "earlier changes were evaluated by other health rules; rebuilding the view, which answers meanwhile"
+        );
+        self.rebuild.begin();
+    }
+
+    /// Follows the log until asked to stop, until a reader meets damage, other rules are in effect, or another view can take over.
     fn follow(&self, room: &mut FullDiskBackoff) -> Result<(), ProjectorError> {
-        let mut projector = Projector::open(&self.data, self.rules.clone())?;
+        let Rules { version, rules } = self.rebuild.rules();
+        let name = rules.name();
+        let mut projector = Projector::open(&self.data, rules)?;
         room.end();
         // Who reads it on a full disk would not see what is written from now on.
         self.queries.reopen();
         if projector.has_other_rules()? {
-            tracing::warn!(
-                rules = self.rules.name(),
-                "earlier changes were evaluated by other health rules; run `strandline rebuild` to evaluate them again"
-            );
+            self.rebuild_by(&name);
         }
         self.status.checkpoint().set(projector.checkpoint());
         self.status.set_usable(true);
-        let stop = || self.stopping.is_cancelled() || self.status.is_damaged() || self.rebuild.is_caught_up();
+        let stop = || {
+            self.stopping.is_cancelled()
+                || self.status.is_damaged()
+                || self.rebuild.is_caught_up()
+                || !self.rebuild.has_rules(version)
+        };
         let shared = (self.status.pruning(), self.status.due());
         projector.run(self.status.head(), self.status.checkpoint(), shared, stop)
     }

@@ -27,12 +27,19 @@ pub(super) struct Rebuild {
 
 struct Shared {
     data: PathBuf,
-    rules: RuleSet,
+    rules: Mutex<Rules>,
     status: ViewStatus,
     clock: Arc<dyn Clock>,
     stopping: CancellationToken,
     checkpoint: Watermark,
     last: Mutex<Last>,
+}
+
+/// The rules in effect, and how often they were replaced.
+#[derive(Clone)]
+pub(super) struct Rules {
+    pub(super) version: u64,
+    pub(super) rules: RuleSet,
 }
 
 /// The last build.
@@ -44,8 +51,8 @@ struct Last {
     ended_at: Option<Timestamp>,
     error: String,
     thread: Option<JoinHandle<()>>,
-    /// It holds all of the log but its newest changes, and waits for the projector to go on with it.
-    caught_up: bool,
+    /// The rules of a build that holds all of the log but its newest changes, and waits for the projector to go on with it.
+    caught_up: Option<RuleSet>,
 }
 
 impl std::fmt::Debug for Rebuild {
@@ -63,16 +70,17 @@ impl Rebuild {
         stopping: CancellationToken,
     ) -> Self {
         let (checkpoint, last) = (Watermark::default(), Mutex::default());
+        let rules = Mutex::new(Rules { version: 0, rules });
         Rebuild { shared: Arc::new(Shared { data, rules, status, clock, stopping, checkpoint, last }) }
     }
 
     /// Whether a build waits to take the old view's place.
     pub(super) fn is_caught_up(&self) -> bool {
-        self.shared.lock().caught_up
+        self.shared.lock().caught_up.is_some()
     }
 
-    /// The same, which is then taken note of: whoever asks goes on with it.
-    pub(super) fn take_caught_up(&self) -> bool {
+    /// The rules of such a build, which is then taken note of: whoever asks goes on with it.
+    pub(super) fn take_caught_up(&self) -> Option<RuleSet> {
         std::mem::take(&mut self.shared.lock().caught_up)
     }
 
@@ -82,7 +90,33 @@ impl Rebuild {
             std::thread::sleep(LOOK);
             self.shared.status.checkpoint().set(self.shared.checkpoint.get());
         }
-        self.take_caught_up()
+        self.take_caught_up().is_some()
+    }
+
+    /// The rules in effect.
+    pub(super) fn rules(&self) -> Rules {
+        self.shared.rules().clone()
+    }
+
+    /// Whether the rules in effect are still those of this version.
+    pub(super) fn has_rules(&self, version: u64) -> bool {
+        self.shared.rules().version == version
+    }
+
+    /// Puts other rules into effect: a build by the present ones begins anew. Whether they differ.
+    pub(super) fn replace_rules(&self, rules: RuleSet) -> bool {
+        {
+            let mut current = self.shared.rules();
+            if current.rules == rules {
+                return false;
+            }
+            *current = Rules { version: current.version + 1, rules };
+        }
+        let mut last = self.shared.lock();
+        if last.caught_up.take().is_some() {
+            last.state = RebuildState::default();
+        }
+        true
     }
 
     /// A build begins, or goes on from here, on the thread of the caller.
@@ -101,7 +135,7 @@ impl Rebuild {
         build: &mut Build,
         on_checkpoint: impl Fn(Offset),
     ) -> Result<bool, ProjectorError> {
-        self.shared.catch_up(build, on_checkpoint)
+        self.shared.catch_up(build, || false, on_checkpoint)
     }
 
     /// The new view took the old one's place, or did not.
@@ -118,6 +152,10 @@ impl Rebuild {
 }
 
 impl Shared {
+    fn rules(&self) -> MutexGuard<'_, Rules> {
+        self.rules.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn lock(&self) -> MutexGuard<'_, Last> {
         // Each change of it is whole, so a panic elsewhere cannot have broken it.
         self.last.lock().unwrap_or_else(PoisonError::into_inner)
@@ -152,22 +190,35 @@ impl Shared {
 
     /// Builds until the view has caught up, and leaves it to the projector.
     fn build(&self) {
-        // The file is closed here, and the projector goes on with it as with one that was broken off.
-        let built = self.open().and_then(|mut build| {
-            self.lock().resumed_at = build.resumed_at();
-            self.catch_up(&mut build, |_| {})
-        });
-        match built {
-            Ok(caught_up) => self.lock().caught_up = caught_up,
-            Err(error) => self.ended(Err(&error)),
+        loop {
+            let Rules { version, rules } = self.rules().clone();
+            let is_outdated = || self.rules().version != version;
+            // The file is closed here, and the projector goes on with it as with one that was broken off.
+            let built = self.open(&rules).and_then(|mut build| {
+                self.lock().resumed_at = build.resumed_at();
+                self.catch_up(&mut build, is_outdated, |_| {})
+            });
+            let mut last = self.lock();
+            match built {
+                _ if self.stopping.is_cancelled() => return,
+                _ if is_outdated() => self.begun(&mut last),
+                Ok(caught_up) => {
+                    last.caught_up = caught_up.then_some(rules);
+                    return;
+                }
+                Err(error) => {
+                    drop(last);
+                    return self.ended(Err(&error));
+                }
+            }
         }
     }
 
     /// Opens the file of the new view, as soon as there is room for it.
-    fn open(&self) -> Result<Build, ProjectorError> {
+    fn open(&self, rules: &RuleSet) -> Result<Build, ProjectorError> {
         let mut room = FullDiskBackoff::new("the new view");
         loop {
-            match Build::open(&self.data, self.rules.clone()) {
+            match Build::open(&self.data, rules.clone()) {
                 Err(error) if error.is_disk_full() && !self.stopping.is_cancelled() => {
                     strandline_sqlite::sleep_unless(room.next_wait(&error), || self.stopping.is_cancelled());
                 }
@@ -176,9 +227,14 @@ impl Shared {
         }
     }
 
-    fn catch_up(&self, build: &mut Build, on_checkpoint: impl Fn(Offset)) -> Result<bool, ProjectorError> {
+    fn catch_up(
+        &self,
+        build: &mut Build,
+        is_outdated: impl Fn() -> bool,
+        on_checkpoint: impl Fn(Offset),
+    ) -> Result<bool, ProjectorError> {
         let mut room = FullDiskBackoff::new("the new view");
-        while !self.stopping.is_cancelled() {
+        while !self.stopping.is_cancelled() && !is_outdated() {
             self.checkpoint.set(build.checkpoint());
             on_checkpoint(build.checkpoint());
             match build.step() {
@@ -224,7 +280,7 @@ impl Rebuilding for Rebuild {
             checkpoint: self.shared.checkpoint.get(),
             resumed_at: last.resumed_at,
             serving: self.shared.status.is_usable(),
-            rules: self.shared.rules.name(),
+            rules: self.shared.rules().rules.name(),
             begun_at: last.begun_at,
             ended_at: last.ended_at,
             error: last.error.clone(),

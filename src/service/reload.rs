@@ -21,7 +21,8 @@ use super::metric_writer::MetricWriter;
 use super::options::{ClusterFolders, ConfigFile, FixedSettings, MetricsConfig, Options};
 use super::retention::RetentionConfig;
 use super::setting::Setting;
-use crate::catalog::{AgentFolderConfig, NamespaceEnvironments};
+use crate::app::CurrentPresentation;
+use crate::catalog::{AgentFolderConfig, CatalogWriter, NamespaceEnvironments};
 use crate::http::Authenticator;
 use crate::http::auth::{AccessConfig, EXPIRY_NOTICE};
 use strandline_clock::Clock;
@@ -37,10 +38,10 @@ const READ: Duration = Duration::from_secs(60);
 const PROBLEM: &str = "reloading the configuration failed; the previous configuration stays in effect";
 
 /// How reloading went; clones share it.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub(super) struct ReloadStatus(Arc<Shared>);
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct Shared {
     applied: AtomicU64,
     rejected: AtomicU64,
@@ -79,7 +80,13 @@ pub(super) struct Reloader {
     pub(super) clock: Arc<dyn Clock>,
     pub(super) retention: Setting<RetentionConfig>,
     pub(super) metrics: Setting<MetricsConfig>,
-    pub(super) namespaces: Setting<Vec<NamespaceEnvironments>>,
+    /// With how many environments a project may have.
+    pub(super) namespaces: Setting<(Vec<NamespaceEnvironments>, u64)>,
+    pub(super) presentation: CurrentPresentation,
+    /// Who keeps to the quotas.
+    pub(super) quotas: CatalogWriter,
+    /// By which rules the view is kept.
+    pub(super) rebuild: Rebuild,
     pub(super) agent_folders: Setting<Vec<AgentFolderConfig>>,
     pub(super) catalog: Vec<CatalogFact>,
     pub(super) fixed: FixedSettings,
@@ -251,15 +258,27 @@ impl Reloader {
             let of = [("added", changed.added), ("changed", changed.changed), ("removed", changed.removed)];
             let named = of.into_iter().filter(|(_, names)| !names.is_empty());
             changes.extend(named.map(|(what, names)| format!("clusters {what}: {}", names.join(" "))));
+        changes.extend(self.presentation.replace(options.presentation).into_iter().map(str::to_owned));
+        if self.quotas.replace_quotas(options.quotas) {
+            changes.push("quotas".to_owned());
+        }
             // After what they look into is declared.
-            if self.namespaces.replace(options.namespace_environments) {
+            let namespaces = (options.namespace_environments, options.quotas.environments);
+            if self.namespaces.replace(namespaces) {
                 changes.push("namespace environments".to_owned());
             }
             if self.agent_folders.replace(options.agent_folders) {
                 changes.push("folders of agents".to_owned());
             }
         }
-        let keys = self.fixed.differing(&fixed);
+        let mut keys = self.fixed.differing(&fixed);
+        let rules = "health and relations";
+        if self.recording.is_none() {
+            // The view of a log that is only read is never built anew.
+            keys.extend((options.rules != self.rebuild.rules().rules).then_some(rules));
+        } else if self.rebuild.replace_rules(options.rules) {
+            changes.push(rules.to_owned());
+        }
         self.status.0.restart_required.store(!keys.is_empty(), Ordering::Relaxed);
         if !keys.is_empty() {
             let keys = keys.join(", ");

@@ -25,9 +25,9 @@ use super::setting::Setting;
 use super::setup::{self, listen, load};
 use super::tasks::{Ended, Fallen, Tasks};
 use super::{agent_folders, clock, clusters, due, issuers, namespaces, projection, relist, systemd, tls};
-use crate::app::AppState;
 use crate::app::watch::Watch;
 use crate::catalog::CatalogWriter;
+use crate::app::{AppState, CurrentPresentation};
 use crate::http::answer_cache::AnswerCache;
 use crate::http::tls::Tls;
 use crate::http::{self, Hosts, RequestStats, ServerOptions};
@@ -87,8 +87,8 @@ impl Service {
         let (watching, stopping) = (CancellationToken::new(), CancellationToken::new());
         let fallen = Fallen::default();
         let (watchers, server) = (Tasks::new(&watching, &fallen), Tasks::new(&stopping, &fallen));
-        let (data, rules_of_user) = (options.data.clone(), options.rules.clone());
-        let rebuild = Rebuild::new(data, rules_of_user, status.clone(), Arc::clone(&clock), stopping.clone());
+        let data = options.data.clone();
+        let rebuild = Rebuild::new(data, options.rules, status.clone(), Arc::clone(&clock), stopping.clone());
         let checks =
             Checks::new(status.clone(), health.clone(), &rebuild, options.preparing, watching.clone());
         let checks = checks.with_clock(Arc::clone(&steady)).with_access(Arc::clone(&access));
@@ -106,7 +106,6 @@ impl Service {
             writer.map(|writer| Ended::spawn("log-writer", move || writer.run(&of_writer))).transpose()?;
         let projector = projection::spawn(
             &options.data,
-            options.rules,
             &status,
             &queries,
             &rebuild,
@@ -148,8 +147,8 @@ impl Service {
         let metrics_of = Setting::new(options.metrics);
         let metrics = Arc::new(Exposition::new(sources));
         let catalog = CatalogWriter::new(&appender).with_quotas(options.quotas);
-        let (views, clock_of, rebuilding) = (options.views.into(), Arc::clone(&clock), Arc::new(rebuild));
-        let (ignored, links) = (options.ignored.into(), Arc::new(options.links));
+        let (clock_of, rebuilding) = (Arc::clone(&clock), Arc::new(rebuild.clone()));
+        let current_presentation = CurrentPresentation::new(options.presentation);
         let known = Arc::clone(&access);
         watchers.keep("issuers", move |stop| issuers::follow(Arc::clone(&known), stop));
         let encrypted = tls.is_some();
@@ -166,13 +165,12 @@ impl Service {
             metrics,
             rebuilding,
             relisting,
-            views,
-            links,
-            ignored,
+            presentation: current_presentation.get(),
+            current_presentation: current_presentation.clone(),
             clock: clock_of,
             access: Arc::clone(&access),
             watch: watch.clone(),
-            catalog,
+            catalog: catalog.clone(),
             announcement: options.announcement,
             answers: AnswerCache::default(),
         };
@@ -193,12 +191,12 @@ impl Service {
             environments.clone().follow(counting.clone(), config.environments_max, stop)
         });
         let retained = Setting::new(options.retention);
-        let (shown, folders) =
-            (Setting::new(options.namespace_environments), Setting::new(options.agent_folders));
+        let shown = (options.namespace_environments, options.quotas.environments);
+        let (shown, folders) = (Setting::new(shown), Setting::new(options.agent_folders));
         if recording {
             declare(&appender, options.catalog.clone(), &status, &watchers).await?;
-            let (limit, sink) = (options.quotas.environments, appender.clone());
-            shown.keep(&watchers, "namespaces", move |shown, stop| {
+            let sink = appender.clone();
+            shown.keep(&watchers, "namespaces", move |(shown, limit), stop| {
                 namespaces::follow(shown, limit, sink.clone(), stop)
             });
             let sink = appender.clone();
@@ -234,6 +232,9 @@ impl Service {
             recording: to,
             folders: FolderLook::new(options.cluster_folders.paths),
             ignored_kubeconfigs: options.cluster_folders.ignored,
+            presentation: current_presentation,
+            quotas: catalog,
+            rebuild,
             looks: Looks::default(),
         };
         // What it knows outlives a task that failed.

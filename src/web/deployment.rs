@@ -126,7 +126,8 @@ pub(super) async fn page(state: AppState, request: Request) -> Result<Response, 
     let question = DiffEnvironment {
         environment: of.clone(),
         from: begun.map(At::Time),
-        lens: Lens::new(Between::Versions, &[Class::Metadata]).ignoring(state.ignored.iter().cloned()),
+        lens: Lens::new(Between::Versions, &[Class::Metadata])
+            .ignoring(state.presentation.ignored.iter().cloned()),
         children: false,
         page: PageRequest { limit: CHANGES, after: None },
     };
@@ -134,7 +135,7 @@ pub(super) async fn page(state: AppState, request: Request) -> Result<Response, 
     let near = near(&state, &scope, then, &deployment.value).await?;
     let found =
         Found { deployment, environment: environment.map(|found| found.value), health, difference, near };
-    html(StatusCode::OK, &view(&request, &found, &state.links.deployments, state.clock.now()))
+    html(StatusCode::OK, &view(&request, &found, &state.presentation.links.deployments, state.clock.now()))
 }
 
 /// The newest deployments to the same environment; of one that is not among them, those until its own time.

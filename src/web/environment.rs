@@ -214,7 +214,7 @@ pub(super) async fn page(state: AppState, request: Request) -> Result<Response, 
     let rail = rail::of_environment(&state, &scope, &request, &id, span, &found.environment.metadata).await?;
     let queries = state.queries.clone();
     let work = move || {
-        let mut page = view(&request, &wanted, &found, &state.links, state.clock.now());
+        let mut page = view(&request, &wanted, &found, &state.presentation.links, state.clock.now());
         page.shell = page.shell.with_rail(rail);
         html(StatusCode::OK, &page)
     };

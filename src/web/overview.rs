@@ -86,7 +86,7 @@ pub(super) async fn page(state: AppState, request: Request) -> Result<Response, 
     let selection = Selection::read(&state, &request)?;
     let scope = auth::scope(&request)?;
     let found = find(&state, &scope, &selection).await?;
-    let mut page = view(&request, &selection, &found, &state.views, state.clock.now());
+    let mut page = view(&request, &selection, &found, &state.presentation.views, state.clock.now());
     page.notice = state.announcement.get().map(announced);
     html(StatusCode::OK, &page)
 }

@@ -113,10 +113,10 @@ pub(super) async fn page(state: AppState, request: Request) -> Result<Response, 
     let (scope, uid) = (auth::scope(&request)?, Uid::new(request.argument(0)));
     let found = find(&state, &scope, at, uid, request.query.one(CLUSTER)).await?;
     let status = if found.detail.is_some() { StatusCode::OK } else { StatusCode::NOT_FOUND };
-    let lens = versions::lens().ignoring(state.ignored.iter().cloned());
+    let lens = versions::lens().ignoring(state.presentation.ignored.iter().cloned());
     let of = (&found.uid, request.query.one(CLUSTER));
     let rail = rail::of_resource(&state, &scope, &request, of, span, &found.snapshot).await?;
-    let mut page = view(&request, found, (&lens, &state.links.resources), state.clock.now());
+    let mut page = view(&request, found, (&lens, &state.presentation.links.resources), state.clock.now());
     page.shell = page.shell.with_rail(rail);
     html(status, &page)
 }

@@ -106,6 +106,60 @@ async fn clusters_and_environments_come_and_go_while_the_server_runs() -> Result
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn views_links_differences_and_quotas_change_while_the_server_runs() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let one = cluster("one").await?;
+    let text = |rest: &str| configuration(&[("one", &one)], rest);
+    let server = Server::start(folder.path(), &text("quotas: {environments: 1}\n")).await?;
+    server.until("/environments/shop.web.one/resources", |list| names(list) == ["one"]).await?;
+    let declare = |name: &'static str| {
+        let server = &server;
+        async move {
+            let body = json!({"project": "shop/web", "name": name, "targets": [{"cluster": "one", "namespace": "shop"}]});
+            server.send("PUT", &format!("/environments/shop.web.{name}"), "", &body).await
+        }
+    };
+    let (status, refused) = declare("two").await?;
+    assert_eq!((status, refused["code"].as_str()), (409, Some("quota_exceeded")), "{refused:#}");
+    let page = format!("{}/environments/shop.web.one", server.url());
+    assert!(!get(&page).await?.1.contains("logs.example.com"));
+
+    write(
+        folder.path(),
+        &text(
+            "views: [{name: production, filter: {tier: [production]}}]\n\
+             links: {environments: [{label: Logs, url: 'https://logs.example.com/{namespace}'}]}\n\
+             diff: {ignore: [metadata.labels]}\nquotas: {environments: 2}\n",
+        ),
+    )?;
+    until_said(&server, "changes=\"views, links, diff, quotas").await?;
+    assert_eq!(metric(&server, "strandline_config_restart_required").await?, "0");
+    let views = server.ask("/views").await?;
+    assert_eq!(names(&views), ["production"]);
+    server.ask("/overview?view=production").await?;
+    assert!(get(&page).await?.1.contains("https://logs.example.com/shop"));
+    let (status, declared) = declare("two").await?;
+    assert!(status < 300, "{status} {declared:#}");
+
+    // What changes only where nobody looks is no difference.
+    let pod = |noise: &str| {
+        json!({"apiVersion": "v1", "kind": "Pod",
+            "metadata": {"name": "one", "namespace": "shop", "labels": {"noise": noise}}})
+    };
+    let list = server.ask("/environments/shop.web.one/resources").await?;
+    let uid = items(&list).find_map(|item| item["id"].as_str()).ok_or("a uid")?.to_owned();
+    let before = list["metadata"]["offset"].as_u64().ok_or("an offset")?;
+    one.apply(pod("louder"));
+    let asked = format!("/resources/{uid}/diff?from={before}");
+    let hidden = server.until(&asked, |diff| diff["hidden"]["ignored"].as_u64() > Some(0)).await?;
+    assert_eq!(hidden["differences"].as_array().map(Vec::len), Some(0), "{hidden:#}");
+    write(folder.path(), &text(""))?;
+    until_said(&server, "changes=\"views, links, diff, quotas").await?;
+    server.until(&asked, |diff| diff["differences"].as_array().map(Vec::len) > Some(0)).await?;
+    server.stop().await
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_configuration_is_taken_whole_or_not_at_all_and_says_what_needs_a_restart() -> Result<()> {
     let folder = tempfile::tempdir()?;
     let one = cluster("one").await?;

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use strandline_sim::api_server::{ApiServer, builtin_kinds};
@@ -50,8 +51,15 @@ async fn verdict(server: &Server, name: &str) -> Result<[String; 4]> {
         .map(|field| detail[field].as_str().unwrap_or_default().to_owned()))
 }
 
+/// Waits until a Deployment is judged so.
+async fn until(server: &Server, name: &str, health: &str) -> Result<()> {
+    let judged = |list: &Value| items(list).any(|item| item["name"] == name && item["health"] == health);
+    server.until(&format!("{ENVIRONMENT}/resources"), judged).await?;
+    Ok(())
+}
+
 #[tokio::test(flavor = "multi_thread")]
-async fn changed_rules_judge_what_comes_and_a_rebuild_judges_what_was() -> Result<()> {
+async fn changed_rules_judge_what_comes_and_soon_what_was() -> Result<()> {
     let cluster = ApiServer::start("one", builtin_kinds()).await?;
     let folder = tempfile::tempdir()?;
     write(folder.path(), "Degraded")?;
@@ -63,18 +71,38 @@ async fn changed_rules_judge_what_comes_and_a_rebuild_judges_what_was() -> Resul
     // What the relation names is told although nothing is there, once it is known that nothing is.
     let missing = |why: &Value| why["paths"][0]["missing"][0]["name"] == "settings";
     server.until(&format!("{ENVIRONMENT}/why"), missing).await?;
+
+    // Other rules judge what comes at once, and what was as soon as another view has taken the place of this one.
+    write(folder.path(), "Suspended")?;
+    server.signal("HUP").await?;
+    cluster.apply(deployment("second"));
+    until(&server, "second", "Suspended").await?;
+    until(&server, "first", "Suspended").await?;
+    let [.., changed] = verdict(&server, "first").await?;
+    assert_ne!(changed, old);
+    assert!(server.output().contains("changes=\"health and relations\""), "{}", server.output());
+    let rebuilt = |report: &Value| report["state"] == "done";
+    assert_eq!(server.until("/rebuild", rebuilt).await?["rules"], json!(changed));
+
+    // Rules with a mistake change nothing.
+    fs::write(folder.path().join("health/apps/Deployment/health.lua"), "return {\nif\n")?;
+    server.signal("HUP").await?;
+    let begun = Instant::now();
+    while !server.output().contains("the previous configuration stays in effect") {
+        // A bound on hanging, not on speed.
+        assert!(begun.elapsed() < Duration::from_secs(120), "{}", server.output());
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    assert_eq!(verdict(&server, "first").await?[3], changed);
+    server.stop().await?;
+
+    // So it is with rules that changed while nothing ran.
+    write(folder.path(), "Progressing")?;
+    let server = Server::start(folder.path(), &config(&cluster)).await?;
+    until(&server, "first", "Progressing").await?;
     server.stop().await?;
 
     write(folder.path(), "Healthy")?;
-    cluster.apply(deployment("second"));
-    let server = Server::start(folder.path(), &config(&cluster)).await?;
-    let [health, .., new] = verdict(&server, "second").await?;
-    assert_eq!(health, "Healthy");
-    assert_ne!(new, old);
-    assert_eq!(verdict(&server, "first").await?, ["Degraded", "it is first", "lua/apps/Deployment", &old]);
-    assert!(server.output().contains("strandline rebuild"), "{}", server.output());
-    server.stop().await?;
-
     let rebuilt = Command::new(PROGRAM)
         .args(["rebuild", "--config"])
         .arg(folder.path().join("config.yaml"))
@@ -84,7 +112,9 @@ async fn changed_rules_judge_what_comes_and_a_rebuild_judges_what_was() -> Resul
         .await?;
     assert!(rebuilt.status.success(), "{}", String::from_utf8_lossy(&rebuilt.stderr));
     let server = Server::start(folder.path(), &config(&cluster)).await?;
-    assert_eq!(verdict(&server, "first").await?, ["Healthy", "it is first", "lua/apps/Deployment", &new]);
+    let [health, .., new] = verdict(&server, "first").await?;
+    assert_eq!(health, "Healthy");
+    assert_eq!(server.ask("/rebuild").await?["state"], "none");
     // Right after its start, what is not watched yet makes it Unknown.
     let healthy = |found: &Value| found["health"]["state"] == "Healthy";
     let environment = server.until(ENVIRONMENT, healthy).await?;

@@ -40,6 +40,16 @@ pub struct Stamp {
     problem: Option<WriterProblem>,
     /// Since what is pruned, and up to when clusters are confirmed, moves without a change.
     second: i64,
+    /// Of how the server that asks presents answers.
+    presentation: u64,
+}
+
+impl Stamp {
+    /// The same state, presented in another way with each number.
+    #[must_use]
+    pub fn with_presentation(self, presentation: u64) -> Self {
+        Stamp { presentation, ..self }
+    }
 }
 
 /// A question with who asks it and of when, to be answered once or again.
@@ -183,7 +193,7 @@ impl Queries {
         let (head, checkpoint) = self.status.progress();
         let (generation, problem) = (self.pool.generation(), self.status.writer_problem());
         let second = now.as_micros().div_euclid(1_000_000);
-        let stamp = Stamp { generation, head, checkpoint, problem, second };
+        let stamp = Stamp { generation, head, checkpoint, problem, second, presentation: 0 };
         (self.status.is_usable() && !self.status.is_damaged()).then_some(stamp)
     }
 

@@ -44,7 +44,6 @@ async fn hostile_ids_are_refused_or_unknown() {
         queries: world.queries.clone(),
         readiness: std::sync::Arc::new(Ready(true)),
         metrics: std::sync::Arc::new(Uncounted),
-        views: std::sync::Arc::default(),
         clock: world.clock.clone(),
         ..super::state(true)
     };

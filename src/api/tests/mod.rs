@@ -1,6 +1,7 @@
 //! Tests of the API as a whole: against its document, and over real sockets.
 
 mod access;
+mod answers;
 mod browsers;
 mod catalog;
 mod contract;
@@ -119,9 +120,8 @@ pub(crate) fn state(ready: bool) -> AppState {
         metrics,
         rebuilding: Arc::new(Built),
         relisting: Arc::new(Alone),
-        views: Arc::default(),
-        links: Arc::default(),
-        ignored: Arc::default(),
+        presentation: Arc::default(),
+        current_presentation: crate::app::CurrentPresentation::default(),
         clock: Arc::new(SystemClock),
         access: local(),
         watch: Watch::new(CancellationToken::new()),

@@ -195,7 +195,7 @@ views:
     group_by: [region, 'label:team']
   - {name: all}
 ";
-    let views = read(text).unwrap().views;
+    let views = read(text).unwrap().presentation.views;
     assert_eq!((views[0].title.as_str(), views[1].title.as_str()), ("Production by region", "all"));
     assert_eq!(views[0].filter.tiers, [Tier::Production]);
     assert_eq!(views[0].filter.labels.to_string(), "team=payments");

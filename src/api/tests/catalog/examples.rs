@@ -3,6 +3,7 @@
 use super::*;
 use crate::api::routes::ROUTES;
 use crate::api::tests::schema::resolve;
+use crate::app::{CurrentPresentation, Presentation};
 use strandline_model::{EnvironmentFilter, SavedView, Tier, TimeContext, Timestamp};
 
 const UID: &str = "6f2c0a1e-0b8e-4a8f-9d43-0c6f3e0b7a11";
@@ -11,8 +12,13 @@ const UID: &str = "6f2c0a1e-0b8e-4a8f-9d43-0c6f3e0b7a11";
 async fn spoken_of() -> Town {
     let filter = EnvironmentFilter { tiers: vec![Tier::Production], ..EnvironmentFilter::default() };
     let view = SavedView { name: "production-by-region".into(), filter, ..SavedView::default() };
-    let views: Arc<[SavedView]> = Arc::new([view]);
-    let town = Town::serving(move |state| routes(&AppState { views: views.clone(), ..state.clone() })).await;
+    let views = Presentation { views: vec![view], ..Presentation::default() };
+    let current_presentation = CurrentPresentation::new(views);
+    let state = move |state: &AppState| AppState {
+        current_presentation: current_presentation.clone(),
+        ..state.clone()
+    };
+    let town = Town::serving(move |of_town| routes(&state(of_town))).await;
     let cluster = ClusterSpec { name: "eu-west".into(), region: "eu".into() };
     town.declare(Source::Config, vec![CatalogFact::Cluster(cluster)]).await;
     town.write("PUT", "projects/shop%2Fweb", json!({ "id": 42 })).await;

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use super::super::server::{Server, server};
 use super::super::{AppState, Authenticator, Check, Readiness, Ready, Uncounted, access};
 use crate::api::routes;
-use crate::app::ClusterLists;
+use crate::app::{ClusterLists, CurrentPresentation, Presentation};
 use crate::catalog::{CatalogWriter, QuotaConfig};
 use crate::http::auth::{AccessConfig, TokenConfig, TokenHash};
 use strandline_clock::{Clock, SystemClock};
@@ -94,13 +94,14 @@ impl Servers {
         seed(&appender).await;
         world.project();
         let catalog = CatalogWriter::new(&appender);
+        let views = vec![SavedView { name: "all".into(), ..SavedView::default() }];
+        let presentation = CurrentPresentation::new(Presentation { views, ..Presentation::default() });
         let state = |queries: Queries, readiness: Arc<dyn Readiness>| AppState {
             queries,
             readiness,
             metrics: Arc::new(Uncounted),
             clock: world.clock.clone(),
-            views: [SavedView { name: "all".into(), ..SavedView::default() }].into(),
-            ignored: Arc::default(),
+            current_presentation: presentation.clone(),
             catalog: catalog.clone(),
             ..super::super::state(true)
         };
