@@ -141,6 +141,7 @@ async fn serve(data: &Path, stop: &CancellationToken) -> SocketAddr {
         tls: None,
         origins: strandline::http::Origins::default(),
         clusters: Vec::new(),
+        hubs: Vec::new(),
         cluster_folders: strandline::service::ClusterFolders::default(),
         rules: RuleSet::default(),
         access: AccessConfig { allow_anonymous_read: true, ..AccessConfig::default() },

@@ -23,6 +23,7 @@ pub(super) fn check(file: File, origin: &Path) -> Result<Config, Vec<Mistake>> {
     let mut clusters = check.clusters(&file);
     let (cluster_folders, of_folders) = check.cluster_folders(&file, &clusters);
     clusters.extend(of_folders);
+    let hubs = check.hubs(&file);
     let (agents, agent_folders) = check.agents(&file, &clusters);
     let projects = check.projects(&file, &clusters);
     let environments = check.environments(&file, &clusters);
@@ -43,6 +44,7 @@ pub(super) fn check(file: File, origin: &Path) -> Result<Config, Vec<Mistake>> {
         data,
         clusters,
         cluster_folders,
+        hubs,
         projects,
         agents,
         agent_folders,
@@ -70,8 +72,8 @@ pub(super) struct Check {
     base: PathBuf,
     /// Whether there are agents, through which deployments can say where an environment is.
     pub(super) has_agents: bool,
-    /// Whether there are folders of clusters, whose files may come later.
-    pub(super) has_cluster_folders: bool,
+    /// Whether there are folders or hubs, whose clusters may come later.
+    pub(super) finds_clusters: bool,
     pub(super) mistakes: Vec<Mistake>,
 }
 
@@ -80,7 +82,7 @@ impl Check {
         Check {
             base: origin.parent().unwrap_or(Path::new(".")).to_owned(),
             has_agents: !file.agents.is_empty(),
-            has_cluster_folders: !file.cluster_folders.is_empty(),
+            finds_clusters: !file.cluster_folders.is_empty() || !file.hubs.is_empty(),
             mistakes: Vec::new(),
         }
     }

@@ -5,7 +5,7 @@ use super::file::File;
 use super::settings::{ClusterConfig, WatcherConfig};
 use crate::catalog::NamespaceEnvironments;
 use crate::service::ClusterFolders;
-use strandline_watch::{ClusterAccess, ConnectSettings, KubeconfigFile, KubeconfigFolder};
+use strandline_watch::{ClusterAccess, ConnectSettings, KubeconfigFolder};
 
 impl Check {
     /// Reads the folders. A file never replaces a cluster that the configuration names itself, or one of a folder before.
@@ -39,7 +39,13 @@ impl Check {
                         .push(format!("{path}: there is another cluster `{name}`; rename the file"));
                     continue;
                 }
-                clusters.push(of_file(file, &template));
+                let access = ClusterAccess::Kubeconfig { path: Some(file.path), context: None };
+                let connect = ConnectSettings {
+                    self_contained: true,
+                    allow_exec_plugins: folder.allow_exec_plugins,
+                    ..ConnectSettings::new(access)
+                };
+                clusters.push(of_template(&template, file.name, &connect, file.digest));
             }
             folders.paths.push(path);
         }
@@ -47,20 +53,23 @@ impl Check {
     }
 }
 
-/// The cluster of a file, with what its folder says of all of them.
-fn of_file(file: KubeconfigFile, template: &ClusterConfig) -> ClusterConfig {
-    let access = ClusterAccess::Kubeconfig { path: Some(file.path), context: None };
+/// A cluster of this name, which is reached in this way, with what its folder or hub says of all of them.
+pub(super) fn of_template(
+    template: &ClusterConfig,
+    name: String,
+    connect: &ConnectSettings,
+    kubeconfig_digest: [u8; 32],
+) -> ClusterConfig {
     let watcher = |watcher: &WatcherConfig| WatcherConfig {
-        connect: ConnectSettings { access: access.clone(), self_contained: true, ..watcher.connect.clone() },
+        connect: connect.clone(),
         namespaces: watcher.namespaces.clone(),
     };
     let shown = template.namespace_environments.clone();
     ClusterConfig {
         watchers: template.watchers.iter().map(watcher).collect(),
-        namespace_environments: shown
-            .map(|shown| NamespaceEnvironments { cluster: file.name.clone(), ..shown }),
-        kubeconfig_digest: Some(file.digest),
-        name: file.name,
+        namespace_environments: shown.map(|shown| NamespaceEnvironments { cluster: name.clone(), ..shown }),
+        kubeconfig_digest: Some(kubeconfig_digest),
+        name,
         ..template.clone()
     }
 }

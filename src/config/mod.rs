@@ -12,6 +12,7 @@ mod consistency;
 mod diff;
 mod error;
 mod file;
+mod hubs;
 mod issuers;
 mod links;
 mod listener;

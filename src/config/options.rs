@@ -5,11 +5,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::hubs;
 use super::load::{parse_access, parse_again};
 use super::settings::{ClusterConfig, Config, WatcherConfig};
 use crate::app::Announcement;
 use crate::http::auth::AccessConfig;
-use crate::service::{ConfigFile, Options, Watched, WatchedSettings};
+use crate::service::{ConfigFile, FoundInHubs, Options, Watched, WatchedSettings, remembered};
 use strandline_watch::{ClusterConnection, Watcher};
 
 /// What the command line puts over a configuration.
@@ -26,11 +27,20 @@ pub struct Overrides {
 impl Config {
     /// The options of a service; `file` is where the configuration was read.
     pub fn into_options(self, file: &Path, overrides: Overrides) -> Options {
+        let found = remembered(overrides.data.as_ref().unwrap_or(&self.data));
+        self.with_hubs(file, overrides, &found)
+    }
+
+    /// The same with these clusters of the hubs.
+    fn with_hubs(mut self, file: &Path, overrides: Overrides, found: &FoundInHubs) -> Options {
         let again = overrides.clone();
-        let options = move |text: &str, path: &Path| match parse_again(text, path) {
-            Ok(config) => Ok(config.into_options(path, again.clone())),
+        let options = move |text: &str, path: &Path, found: &FoundInHubs| match parse_again(text, path) {
+            Ok(config) => Ok(config.with_hubs(path, again.clone(), found)),
             Err(error) => Err(error.to_string()),
         };
+        let (of_hubs, ignored) = hubs::clusters(&self.hubs, found, &self.clusters);
+        self.clusters.extend(of_hubs);
+        self.cluster_folders.ignored.extend(ignored);
         let clusters = self.clusters.iter().map(|cluster| watched(cluster, self.consistency)).collect();
         let shown = self.clusters.iter().filter_map(|cluster| cluster.namespace_environments.clone());
         Options {
@@ -44,6 +54,7 @@ impl Config {
             origins: self.origins,
             clusters,
             cluster_folders: self.cluster_folders,
+            hubs: self.hubs.into_iter().map(|hub| (hub.name, hub.settings)).collect(),
             rules: self.rules,
             access: AccessConfig {
                 allow_anonymous_read: self.access.allow_anonymous_read || overrides.allow_anonymous_read,
@@ -71,7 +82,9 @@ fn watched(cluster: &ClusterConfig, consistency: Option<Duration>) -> Watched {
         connection: ClusterConnection::deferred(watcher.connect.clone()),
         namespaces: watcher.namespaces.clone(),
     };
-    let configured = |watcher: &WatcherConfig| (watcher.connect.clone(), watcher.namespaces.clone());
+    // Another kubeconfig shows in the digest.
+    let configured =
+        |watcher: &WatcherConfig| (watcher.connect.without_credentials(), watcher.namespaces.clone());
     Watched {
         name: cluster.name.clone(),
         watchers: cluster.watchers.iter().map(way).collect(),

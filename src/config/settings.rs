@@ -13,7 +13,7 @@ use crate::service::{ClusterFolders, MetricsConfig, RetentionConfig};
 use strandline_model::{AgentSpec, CatalogFact, ClusterSpec, EnvironmentSpec, ProjectSpec};
 use strandline_redact::Choices;
 use strandline_view::ruleset::RuleSet;
-use strandline_watch::{ConnectSettings, Selection};
+use strandline_watch::{ConnectSettings, HubSettings, Selection};
 
 /// A configuration that was found to be sound.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,6 +32,8 @@ pub struct Config {
     pub clusters: Vec<ClusterConfig>,
     /// Folders whose files are among these clusters.
     pub cluster_folders: ClusterFolders,
+    /// Hubs, whose clusters are found while the server runs.
+    pub hubs: Vec<HubConfig>,
     /// Projects.
     pub projects: Vec<ProjectSpec>,
     /// Agents that the file names itself.
@@ -73,6 +75,17 @@ pub struct ClusterConfig {
     pub namespace_environments: Option<NamespaceEnvironments>,
     /// A digest of its kubeconfig where that is one of a folder.
     pub kubeconfig_digest: Option<[u8; 32]>,
+}
+
+/// A cluster whose objects are clusters to watch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HubConfig {
+    /// Its name, unique in the configuration.
+    pub name: String,
+    /// How it is read.
+    pub settings: HubSettings,
+    /// What all of its clusters have.
+    pub template: ClusterConfig,
 }
 
 impl ClusterConfig {

@@ -149,7 +149,7 @@ impl Check {
 
     pub(super) fn known_cluster(&mut self, cluster: &Spanned<String>, clusters: &[ClusterConfig]) {
         let names: Vec<&str> = clusters.iter().map(|cluster| cluster.name.as_str()).collect();
-        if self.has_cluster_folders || names.contains(&cluster.value.as_str()) {
+        if self.finds_clusters || names.contains(&cluster.value.as_str()) {
             return;
         }
         let hint = match closest(&cluster.value, &names) {

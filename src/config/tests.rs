@@ -5,6 +5,7 @@
 mod catalog;
 mod cluster_folders;
 mod diff;
+mod hubs;
 mod links;
 mod namespaces;
 mod quotas;
@@ -93,8 +94,8 @@ fn keys_that_are_wrong_or_missing_are_named() {
         "clusters:\n  - name: one\n    entirely_else: eu\n",
         &["3:5: unknown key"],
         Some(
-            "valid keys are name, region, context, kubeconfig, in_cluster, url, namespaces, allow_exec_plugins, \
-             watchers, include, exclude, exclude_namespaces, labels, namespace_environments",
+            "valid keys are name, context, kubeconfig, in_cluster, url, allow_exec_plugins, watchers, region, \
+             namespaces, include, exclude, exclude_namespaces, labels, namespace_environments",
         ),
     );
     let error = read("clusters:\n  - region: eu\n").unwrap_err().to_string();

@@ -23,6 +23,7 @@ pub(super) fn subject(cluster: &ClusterConfig, watcher: &WatcherConfig) -> Strin
         }
         ClusterAccess::Kubeconfig { path: Some(path), .. } => format!("cluster {name}, {}", path.display()),
         ClusterAccess::Kubeconfig { .. } => format!("cluster {name}, current context"),
+        ClusterAccess::Hub { origin, .. } => format!("cluster {name}, {origin}"),
         ClusterAccess::InCluster => format!("cluster {name}, in_cluster"),
         ClusterAccess::Url(url) => format!("cluster {name}, {url}"),
     }

@@ -78,10 +78,10 @@ fn read(folder: &Path) -> Result<KubeconfigFolder, String> {
     KubeconfigFolder::read(folder).map_err(|error| error.to_string())
 }
 
-/// Says which files are no cluster.
+/// Says which files, and objects of hubs, are no cluster.
 pub(super) fn warn_of_ignored(ignored: &[String]) {
     for why in ignored {
-        tracing::warn!("this file of `cluster_folders` is not a cluster: {why}");
+        tracing::warn!("this is not a cluster of `cluster_folders` or `hubs`: {why}");
     }
 }
 

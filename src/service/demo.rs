@@ -160,6 +160,7 @@ async fn run(
             origins: Origins::default(),
             clusters: clusters(&fleet).await?,
             cluster_folders: ClusterFolders::default(),
+            hubs: Vec::new(),
             rules: RuleSet::default(),
             // What is made up is nobody's secret.
             access: AccessConfig { allow_anonymous_read: true, ..AccessConfig::default() },

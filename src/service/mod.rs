@@ -17,6 +17,7 @@ mod end;
 mod environment_health;
 mod error;
 mod freshness;
+mod hubs;
 mod issuers;
 mod mend;
 mod metric_writer;
@@ -42,10 +43,11 @@ mod tls;
 pub use clock::follow as follow_clock;
 pub use demo::{DemoOptions, demo};
 pub use error::ServiceError;
+pub use hubs::remembered;
 pub use mend::{accept_loss, check_filesystem, mend_clock, salvage};
 pub use offline::rebuild;
 pub use options::{
-    ClusterFolders, ConfigFile, MetricsConfig, Options, ReadOptions, Watched, WatchedSettings,
+    ClusterFolders, ConfigFile, FoundInHubs, MetricsConfig, Options, ReadOptions, Watched, WatchedSettings,
 };
 pub use retention::RetentionConfig;
 pub use running::Service;

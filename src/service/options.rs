@@ -16,10 +16,13 @@ use crate::http::tls::TlsConfig;
 use strandline_model::CatalogFact;
 use strandline_redact::Choices;
 use strandline_view::ruleset::RuleSet;
-use strandline_watch::{ConnectSettings, Selection, Watcher};
+use strandline_watch::{ConnectSettings, HubClusters, HubSettings, Selection, Watcher};
 
-/// Reads all of a configuration at this path, or says what is wrong with it.
-pub type ReadOptions = dyn Fn(&str, &Path) -> Result<Options, String> + Send + Sync;
+/// Reads all of a configuration at this path, with what hubs have, or says what is wrong with it.
+pub type ReadOptions = dyn Fn(&str, &Path, &FoundInHubs) -> Result<Options, String> + Send + Sync;
+
+/// The clusters of each hub, by its name.
+pub type FoundInHubs = BTreeMap<String, HubClusters>;
 
 /// A file that says how the service is to run, which is read again whenever it changes.
 #[derive(Clone)]
@@ -113,7 +116,7 @@ pub struct Watched {
 pub struct ClusterFolders {
     /// Where they are; they are read again whenever something in them changes.
     pub paths: Vec<PathBuf>,
-    /// Files that are no cluster, each with the reason.
+    /// Files, and objects of hubs, that are no cluster, each with the reason.
     pub ignored: Vec<String>,
 }
 
@@ -158,6 +161,8 @@ pub struct Options {
     pub clusters: Vec<Watched>,
     /// Folders whose files are among these clusters.
     pub cluster_folders: ClusterFolders,
+    /// Hubs by their names, whose clusters are among these too as far as they are known.
+    pub hubs: Vec<(String, HubSettings)>,
     /// How objects are judged and counted.
     pub rules: RuleSet,
     /// Who may ask.

@@ -17,8 +17,10 @@ use tokio_util::sync::CancellationToken;
 use super::cluster_folders::{FolderLook, Found, warn_of_ignored};
 use super::clusters::{Recorder, Recording};
 use super::detached::on_own_thread;
+use super::hubs::{HubFollower, HubStates};
 use super::metric_writer::MetricWriter;
-use super::options::{ClusterFolders, ConfigFile, FixedSettings, MetricsConfig, Options};
+use super::options::{ClusterFolders, ConfigFile, FixedSettings, FoundInHubs, MetricsConfig, Options};
+use super::rebuild::Rebuild;
 use super::retention::RetentionConfig;
 use super::setting::Setting;
 use crate::app::CurrentPresentation;
@@ -48,6 +50,7 @@ struct Shared {
     /// In microseconds.
     last_success: AtomicI64,
     restart_required: AtomicBool,
+    hubs: HubStates,
 }
 
 impl ReloadStatus {
@@ -63,7 +66,15 @@ impl ReloadStatus {
         out.gauges("config_last_reload_success_timestamp_seconds", help, [(none, last)])?;
         let help = "1 while the configuration file has changes that need a restart, else 0";
         let required = i64::from(self.0.restart_required.load(Ordering::Relaxed));
-        out.gauges("config_restart_required", help, [(none, required)])
+        out.gauges("config_restart_required", help, [(none, required)])?;
+        let hubs = self.0.hubs.reachable();
+        let of_hubs = hubs.iter().map(|(name, reachable)| ([("hub", name.as_str())], i64::from(*reachable)));
+        out.gauges("hub_up", "1 while the hub can be read, else 0", of_hubs)
+    }
+
+    /// What the hubs have.
+    pub(super) fn hubs(&self) -> HubStates {
+        self.0.hubs.clone()
     }
 
     fn succeeded(&self, now: Timestamp) {
@@ -94,6 +105,7 @@ pub(super) struct Reloader {
     /// None where the log is only read.
     pub(super) recording: Option<Recording>,
     pub(super) folders: FolderLook,
+    pub(super) hubs: HubFollower,
     /// Files in them that are not a cluster.
     pub(super) ignored_kubeconfigs: Vec<String>,
     pub(super) looks: Looks,
@@ -104,7 +116,15 @@ pub(super) struct Reloader {
 pub(super) struct Looks {
     text: Option<Result<String, String>>,
     folders: Option<Found>,
+    hubs: FoundInHubs,
     pending: Pending,
+}
+
+impl Looks {
+    /// Nothing was looked at yet, and the options were made with this of the hubs.
+    pub(super) fn of_hubs(hubs: FoundInHubs) -> Self {
+        Looks { hubs, ..Looks::default() }
+    }
 }
 
 /// What has yet to be put into effect.
@@ -162,6 +182,11 @@ impl Reloader {
             self.looks.folders = Some(folders);
             seen = seen.max(of_folders);
         }
+        let hubs = self.hubs.look();
+        if self.looks.hubs != hubs {
+            self.looks.hubs = hubs;
+            seen = Pending::Changed;
+        }
         if seen != Pending::Nothing {
             self.looks.pending = self.looks.pending.max(seen);
         } else if answered && self.looks.pending != Pending::Nothing {
@@ -193,7 +218,8 @@ impl Reloader {
     /// Goes by all that the file says now, or by what it said before where that cannot be used.
     async fn take(&mut self, text: &Result<String, String>, file: &ConfigFile, pending: Pending) {
         let (text, reading) = (text.clone(), file.clone());
-        let options = move || (reading.options)(&text?, &reading.path);
+        let hubs = self.looks.hubs.clone();
+        let options = move || (reading.options)(&text?, &reading.path, &hubs);
         // It reads what the file names, from filesystems that may hang.
         let Ok(options) = timeout(READ, on_own_thread("configuration", options)).await else {
             tracing::error!(
@@ -232,6 +258,10 @@ impl Reloader {
         if self.metrics.replace(options.metrics) {
             changes.push("metrics".to_owned());
         }
+        changes.extend(self.presentation.replace(options.presentation).into_iter().map(str::to_owned));
+        if self.quotas.replace_quotas(options.quotas) {
+            changes.push("quotas".to_owned());
+        }
         let ClusterFolders { paths, ignored } = options.cluster_folders;
         if self.folders.replace(paths) {
             // What is in them now is what was read a moment ago, unless it changed since.
@@ -242,6 +272,7 @@ impl Reloader {
             self.ignored_kubeconfigs = ignored;
         }
         if let Some(recording) = self.recording.clone() {
+            self.hubs.replace(options.hubs, &recording.tasks);
             let changed = self.recorder.change(options.clusters, &recording).await;
             if options.catalog != self.catalog {
                 match recording.appender.declare(Source::Config, options.catalog.clone()).await {
@@ -258,10 +289,6 @@ impl Reloader {
             let of = [("added", changed.added), ("changed", changed.changed), ("removed", changed.removed)];
             let named = of.into_iter().filter(|(_, names)| !names.is_empty());
             changes.extend(named.map(|(what, names)| format!("clusters {what}: {}", names.join(" "))));
-        changes.extend(self.presentation.replace(options.presentation).into_iter().map(str::to_owned));
-        if self.quotas.replace_quotas(options.quotas) {
-            changes.push("quotas".to_owned());
-        }
             // After what they look into is declared.
             let namespaces = (options.namespace_environments, options.quotas.environments);
             if self.namespaces.replace(namespaces) {

@@ -14,6 +14,7 @@ use super::disk::Disk;
 use super::environment_health::EnvironmentHealth;
 use super::error::ServiceError;
 use super::freshness::ClustersFreshness;
+use super::hubs::HubFollower;
 use super::metrics::{Exposition, Sources};
 use super::options::{FixedSettings, Options};
 use super::readiness::Checks;
@@ -26,8 +27,8 @@ use super::setup::{self, listen, load};
 use super::tasks::{Ended, Fallen, Tasks};
 use super::{agent_folders, clock, clusters, due, issuers, namespaces, projection, relist, systemd, tls};
 use crate::app::watch::Watch;
-use crate::catalog::CatalogWriter;
 use crate::app::{AppState, CurrentPresentation};
+use crate::catalog::CatalogWriter;
 use crate::http::answer_cache::AnswerCache;
 use crate::http::tls::Tls;
 use crate::http::{self, Hosts, RequestStats, ServerOptions};
@@ -217,6 +218,12 @@ impl Service {
         if let Some(to) = &to {
             recorder.begin(to);
         }
+        let mut hubs = HubFollower::new(&options.data, reloads.hubs());
+        // With these the options were made.
+        let known_of_hubs = hubs.look();
+        if let Some(to) = &to {
+            hubs.replace(options.hubs, &to.tasks);
+        }
         let reloader = Reloader {
             file: options.file,
             status: reloads,
@@ -225,17 +232,18 @@ impl Service {
             retention: retained,
             metrics: metrics_of,
             namespaces: shown,
+            presentation: current_presentation,
+            quotas: catalog,
+            rebuild,
             agent_folders: folders,
             catalog: options.catalog,
             fixed,
             recorder,
             recording: to,
             folders: FolderLook::new(options.cluster_folders.paths),
+            hubs,
             ignored_kubeconfigs: options.cluster_folders.ignored,
-            presentation: current_presentation,
-            quotas: catalog,
-            rebuild,
-            looks: Looks::default(),
+            looks: Looks::of_hubs(known_of_hubs),
         };
         // What it knows outlives a task that failed.
         let reloader = Arc::new(Mutex::new(reloader));

@@ -26,6 +26,7 @@ mod graph;
 mod histories;
 mod hostile;
 mod https;
+mod hubs;
 mod kept_log;
 mod monitoring;
 mod namespaces;

@@ -11,6 +11,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::connect_error::{ConnectError, NoCredentials, chain};
+use super::credentials::Credentials;
 use super::kubeconfig;
 use strandline_redact::without_logins;
 
@@ -23,6 +24,13 @@ pub enum ClusterAccess {
         path: Option<PathBuf>,
         /// The context; none for the file's current one.
         context: Option<String>,
+    },
+    /// By a kubeconfig that a hub has of it.
+    Hub {
+        /// The hub and the object there.
+        origin: String,
+        /// The kubeconfig.
+        credentials: Credentials,
     },
     /// As the service account of the Pod we run in.
     InCluster,
@@ -50,6 +58,18 @@ impl ConnectSettings {
         let timeout = Duration::from_secs(10);
         ConnectSettings { access, allow_exec_plugins: false, self_contained: false, timeout }
     }
+
+    /// The same without the credentials that are part of it.
+    #[must_use]
+    pub fn without_credentials(&self) -> Self {
+        let access = match &self.access {
+            ClusterAccess::Hub { origin, .. } => {
+                ClusterAccess::Hub { origin: origin.clone(), credentials: Credentials::missing("") }
+            }
+            access => access.clone(),
+        };
+        ConnectSettings { access, ..self.clone() }
+    }
 }
 
 impl fmt::Display for ClusterAccess {
@@ -59,6 +79,7 @@ impl fmt::Display for ClusterAccess {
             ClusterAccess::Kubeconfig { path: None, .. } => {
                 f.write_str("kubeconfig of $KUBECONFIG or ~/.kube/config")
             }
+            ClusterAccess::Hub { origin, .. } => f.write_str(origin),
             ClusterAccess::InCluster => f.write_str("service account of the Pod"),
             ClusterAccess::Url(url) => f.write_str(&without_logins(url)),
         }
@@ -236,6 +257,9 @@ async fn config(settings: &ConnectSettings) -> Result<kube::Config, ConnectError
         ClusterAccess::Kubeconfig { path, context } => {
             let (plugins, alone) = (settings.allow_exec_plugins, settings.self_contained);
             kubeconfig::read(path.as_deref(), context.as_deref(), plugins, alone).await?
+        }
+        ClusterAccess::Hub { credentials, .. } => {
+            kubeconfig::parse(credentials.kubeconfig(), settings.allow_exec_plugins).await?
         }
     };
     config.connect_timeout = Some(settings.timeout);

@@ -36,7 +36,7 @@ pub enum ConnectError {
     },
     /// The kubeconfig names a file where it has to contain what it needs.
     #[error(
-        "the kubeconfig names a file in `{0}`, which is not read for a kubeconfig of a folder; \
+        "the kubeconfig names a file in `{0}`, which is not read for a kubeconfig of a folder or a hub; \
          write one that contains everything: `kubectl config view --minify --flatten`"
     )]
     NamesFile(&'static str),

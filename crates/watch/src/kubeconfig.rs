@@ -26,6 +26,27 @@ pub(super) async fn read(
         Some(path) => Kubeconfig::read_from(path),
         None => Kubeconfig::read(),
     };
+    choose(kubeconfig, context, allow_exec_plugins, self_contained).await
+}
+
+/// Takes the current context from the kubeconfig that somebody else keeps, which has to contain all that it needs.
+///
+/// # Errors
+/// As [`read`]; or why there is none.
+pub(super) async fn parse(
+    text: &Result<String, String>,
+    allow_exec_plugins: bool,
+) -> Result<kube::Config, ConnectError> {
+    let text = text.as_ref().map_err(|why| ConnectError::Kubeconfig(why.clone()))?;
+    choose(Kubeconfig::from_yaml(text), None, allow_exec_plugins, true).await
+}
+
+async fn choose(
+    kubeconfig: Result<Kubeconfig, KubeconfigError>,
+    context: Option<&str>,
+    allow_exec_plugins: bool,
+    self_contained: bool,
+) -> Result<kube::Config, ConnectError> {
     let kubeconfig = kubeconfig.map_err(|error| ConnectError::Kubeconfig(describe(error)))?;
     let available = || kubeconfig.contexts.iter().map(|context| context.name.clone()).collect();
     let name = match context.or(kubeconfig.current_context.as_deref()).filter(|name| !name.is_empty()) {

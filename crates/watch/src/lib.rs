@@ -17,11 +17,13 @@ mod connect;
 mod connect_error;
 mod consistency;
 mod coverage;
+mod credentials;
 mod definitions;
 mod discovery;
 mod document;
 mod evidence;
 mod examine;
+mod hub;
 mod kubeconfig;
 mod kubeconfig_folder;
 mod limits;
@@ -47,11 +49,13 @@ pub const LIBRARIES_OFF: &str = "kube_client=off,kube_runtime=off,hyper_util=off
 
 pub use connect::{ClusterAccess, ClusterConnection, ConnectSettings, connect};
 pub use connect_error::ConnectError;
+pub use credentials::Credentials;
 pub use discovery::{
     DEFAULT_EXCLUDES, Discovered, Exclude, FailedGroup, KindList, ListedKind, Selection, ServedKind,
     Unfollowed,
 };
 pub use examine::{Examination, ExamineSettings, Refusal, Server, Trouble, examine, kinds};
+pub use hub::{CredentialProgram, Hub, HubCluster, HubClusters, HubSettings, HubSource};
 pub use kubeconfig_folder::{KubeconfigFile, KubeconfigFolder};
 pub use limits::Limits;
 pub use server_time::ServerTime;

@@ -20,7 +20,7 @@ use serde_saphyr::Spanned;
 
 pub(super) use access::{Access, PROXY_GROUPS_HEADER, PROXY_USER_HEADER, Proxy, Token};
 pub(super) use catalog::{Agents, Environment, NamespaceGrant, Project, Target};
-pub(super) use clusters::{Cluster, ClusterFolder, Watcher};
+pub(super) use clusters::{Cluster, ClusterFolder, Hub, Provider, Source, Watcher};
 pub(super) use issuers::{Issuer, Jobs, Login, Users};
 pub(super) use limits::{Consistency, Metrics, Quotas, Retention};
 pub(super) use links::{Link, Links};
@@ -67,6 +67,9 @@ pub(super) struct File {
     /// Folders of kubeconfigs, of which each file is a cluster.
     #[serde(default)]
     pub(super) cluster_folders: Vec<ClusterFolder>,
+    /// Clusters whose objects are clusters to watch, such as those of Cluster API.
+    #[serde(default)]
+    pub(super) hubs: Vec<Hub>,
     /// Projects.
     #[serde(default)]
     pub(super) projects: Vec<Project>,

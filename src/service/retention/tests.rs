@@ -79,6 +79,7 @@ fn serve_until(
             origins: crate::http::Origins::default(),
             clusters: Vec::new(),
             cluster_folders: crate::service::ClusterFolders::default(),
+            hubs: Vec::new(),
             rules: RuleSet::default(),
             access: AccessConfig::default(),
             file: None,

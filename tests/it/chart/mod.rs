@@ -19,7 +19,7 @@ const TOKEN: &str =
 const OF_ALL: [&str; 2] = ["config.access.tokens[0].name=admins", "config.access.tokens[0].everything=true"];
 
 /// Values under which the chart makes all that it can make, and as little as it can.
-const VALUES: [(&str, &[&str]); 7] = [
+const VALUES: [(&str, &[&str]); 8] = [
     ("defaults", &[]),
     (
         "everything",
@@ -48,6 +48,16 @@ const VALUES: [(&str, &[&str]); 7] = [
     ("namespaces", &["rbac.clusterWide=false", "rbac.namespaces={default,kube-public}"]),
     ("own configuration", &["existingConfigSecret=strandline-config"]),
     ("kubeconfigs", &["kubeconfigs.existingSecret=fleet", "kubeconfigs.settings.region=eu"]),
+    (
+        "hub",
+        &[
+            "rbac.hubNamespaces={default}",
+            "config.hubs[0].name=fleet",
+            "config.hubs[0].source=cluster_api",
+            "config.hubs[0].namespace=default",
+            "config.hubs[0].in_cluster=true",
+        ],
+    ),
     ("no volume", &["persistence.enabled=false", "networkPolicy.enabled=false", "inCluster.project="]),
     ("names", &["fullnameOverride=records", "serviceAccount.name=reader", "persistence.existingClaim=data"]),
 ];
@@ -159,6 +169,7 @@ async fn only_a_change_that_the_server_does_not_read_restarts_it() -> Result<()>
     let before = pod(&[OF_ALL[1]]).await?;
     assert_eq!(pod(&["config.access.tokens[0].projects={shop/web}"]).await?, before);
     assert_eq!(pod(&[OF_ALL[1], "config.retention.age=7d"]).await?, before);
-    assert_ne!(pod(&[OF_ALL[1], "config.quotas.agents=7"]).await?, before);
+    assert_eq!(pod(&[OF_ALL[1], "config.quotas.agents=7"]).await?, before);
+    assert_ne!(pod(&[OF_ALL[1], "config.redact.names={pin}"]).await?, before);
     Ok(())
 }
