@@ -142,6 +142,8 @@ async fn serve(data: &Path, stop: &CancellationToken) -> SocketAddr {
         origins: strandline::http::Origins::default(),
         clusters: Vec::new(),
         hubs: Vec::new(),
+        traces: None,
+        trace_exporter: None,
         cluster_folders: strandline::service::ClusterFolders::default(),
         rules: RuleSet::default(),
         access: AccessConfig { allow_anonymous_read: true, ..AccessConfig::default() },

@@ -5,18 +5,21 @@ use std::io::IsTerminal;
 use std::path::Path;
 use std::time::Duration;
 
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{EnvFilter, Layer};
 
 use super::args::{DemoArgs, ServeArgs};
 use super::error::{CliError, Exit};
 use super::progress::Progress;
 use crate::config::{Config, ConfigError, Overrides};
-use crate::service::{self, DemoOptions, ServiceError};
+use crate::service::{self, DemoOptions, Options, ServiceError, TraceExporter};
 
 /// `strandline serve`.
 pub(super) fn serve(args: &ServeArgs) -> Result<(), CliError> {
-    log_to_stderr("info");
     let config = load(&args.config)?;
+    let exporter = config.traces.clone().map(TraceExporter::new);
+    log_with_traces("info", exporter.as_ref());
     if !args.allow_network_filesystem {
         let data = args.data.as_deref().unwrap_or(&config.data);
         service::check_filesystem(data).map_err(failure("serving"))?;
@@ -26,7 +29,8 @@ pub(super) fn serve(args: &ServeArgs) -> Result<(), CliError> {
         data: args.data.clone(),
         allow_anonymous_read: args.allow_anonymous_read,
     };
-    service::serve(config.into_options(&args.config, overrides)).map_err(failure("serving"))
+    let options = config.into_options(&args.config, overrides);
+    service::serve(Options { trace_exporter: exporter, ..options }).map_err(failure("serving"))
 }
 
 /// `strandline demo`.
@@ -71,15 +75,23 @@ pub(super) fn failure(what: &'static str) -> impl Fn(ServiceError) -> CliError {
 /// What is logged from `level` up. Libraries cannot name the cluster that they mean, so what they say of requests is
 /// left out: it is logged in our own lines.
 fn filter(level: &str) -> EnvFilter {
-    EnvFilter::new(format!("{level},{}", strandline_watch::LIBRARIES_OFF))
+    EnvFilter::new(format!("{level},traces=off,{}", strandline_watch::LIBRARIES_OFF))
 }
 
 /// Logs to stderr, from `level` up unless RUST_LOG says otherwise.
 pub(super) fn log_to_stderr(level: &str) {
+    log_with_traces(level, None);
+}
+
+/// The same, and hands spans to what takes them elsewhere; without that none are made.
+fn log_with_traces(level: &str, exporter: Option<&TraceExporter>) {
     let (filter, mistake) = chosen(std::env::var_os(EnvFilter::DEFAULT_ENV).as_deref(), level);
     // Whoever set up logging before us, as a test may, keeps it.
-    let format = tracing_subscriber::fmt().with_env_filter(filter).with_ansi(std::io::stderr().is_terminal());
-    let _ = format.with_writer(std::io::stderr).try_init();
+    let format = tracing_subscriber::fmt::layer().with_ansi(std::io::stderr().is_terminal());
+    // Spans are for traces alone: lines do not name those in which they are written.
+    let format = format.with_writer(std::io::stderr).with_filter(filter);
+    let traces = exporter.map(TraceExporter::layer);
+    let _ = tracing_subscriber::registry().with(format).with(traces).try_init();
     if let Some(mistake) = mistake {
         tracing::warn!("{mistake}");
     }
@@ -88,7 +100,8 @@ pub(super) fn log_to_stderr(level: &str) {
 /// What RUST_LOG asks for; where that cannot be read, what is logged without it, and that it cannot be read.
 fn chosen(given: Option<&OsStr>, level: &str) -> (EnvFilter, Option<String>) {
     let Some(given) = given.filter(|given| !given.is_empty()) else { return (filter(level), None) };
-    match given.to_str().map(EnvFilter::try_new) {
+    let read = |given: &str| EnvFilter::try_new(format!("{given},traces=off"));
+    match given.to_str().map(read) {
         Some(Ok(asked)) => (asked, None),
         Some(Err(_)) | None => {
             let given = given.to_string_lossy();

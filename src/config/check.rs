@@ -35,6 +35,7 @@ pub(super) fn check(file: File, origin: &Path) -> Result<Config, Vec<Mistake>> {
     let consistency = check.consistency(&file.consistency);
     let redact = check.redact(&file);
     let metrics = check.metrics(&file.metrics);
+    let traces = file.traces.as_ref().map(|traces| check.traces(traces));
     let data = check.path(file.data.as_deref().unwrap_or(DATA));
     check.done().map(|()| Config {
         listen,
@@ -57,6 +58,7 @@ pub(super) fn check(file: File, origin: &Path) -> Result<Config, Vec<Mistake>> {
         redact,
         quotas: QuotaConfig::from(&file.quotas),
         metrics,
+        traces,
     })
 }
 

@@ -70,6 +70,8 @@ impl Config {
             redact: self.redact,
             quotas: self.quotas,
             metrics: self.metrics,
+            traces: self.traces,
+            trace_exporter: None,
             preparing: false,
             announcement: Announcement::default(),
         }

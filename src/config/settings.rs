@@ -9,14 +9,14 @@ use crate::catalog::{AgentFolderConfig, NamespaceEnvironments, QuotaConfig};
 use crate::http::Origins;
 use crate::http::auth::AccessConfig;
 use crate::http::tls::TlsConfig;
-use crate::service::{ClusterFolders, MetricsConfig, RetentionConfig};
+use crate::service::{ClusterFolders, MetricsConfig, RetentionConfig, TracesConfig};
 use strandline_model::{AgentSpec, CatalogFact, ClusterSpec, EnvironmentSpec, ProjectSpec};
 use strandline_redact::Choices;
 use strandline_view::ruleset::RuleSet;
 use strandline_watch::{ConnectSettings, HubSettings, Selection};
 
 /// A configuration that was found to be sound.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Config {
     /// Where to listen.
     pub listen: SocketAddr,
@@ -58,6 +58,8 @@ pub struct Config {
     pub quotas: QuotaConfig,
     /// What monitoring gets.
     pub metrics: MetricsConfig,
+    /// Where traces are sent; none to send none.
+    pub traces: Option<TracesConfig>,
 }
 
 /// A cluster to watch.

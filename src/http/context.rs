@@ -63,7 +63,13 @@ impl Context {
 
 /// Ties an answer to the log: 32 hex digits, the caller's own when it sent a `traceparent`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TraceId(String);
+pub struct TraceId {
+    id: String,
+    /// The caller's span, in 16 hex digits; empty where there is none.
+    parent: String,
+    /// Whether the caller does not decline that the trace is recorded.
+    sampled: bool,
+}
 
 impl TraceId {
     /// The caller's trace, or a new one.
@@ -74,15 +80,28 @@ impl TraceId {
 
     /// Its text.
     pub fn as_str(&self) -> &str {
-        &self.0
+        &self.id
+    }
+
+    /// The caller's span; empty where there is none.
+    pub fn parent(&self) -> &str {
+        &self.parent
+    }
+
+    /// Whether the trace may be recorded.
+    pub fn is_sampled(&self) -> bool {
+        self.sampled
     }
 
     /// Reads W3C Trace Context, `00-<32 hex digits>-<16 hex digits>-<flags>`.
     fn from_traceparent(text: &str) -> Option<Self> {
         let id = text.strip_prefix("00-")?.get(..32)?;
-        let valid =
-            id.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f')) && id.bytes().any(|b| b != b'0');
-        (valid && text.as_bytes().get(35) == Some(&b'-')).then(|| TraceId(id.to_owned()))
+        let is_hex = |b: u8| matches!(b, b'0'..=b'9' | b'a'..=b'f');
+        let valid = id.bytes().all(is_hex) && id.bytes().any(|b| b != b'0');
+        let parent = text.get(36..52).filter(|parent| parent.bytes().all(is_hex)).unwrap_or_default();
+        let sampled = text.get(53..55).is_none_or(|flags| flags != "00");
+        let of_caller = || TraceId { id: id.to_owned(), parent: parent.to_owned(), sampled };
+        (valid && text.as_bytes().get(35) == Some(&b'-')).then(of_caller)
     }
 
     /// Unique here and hard to guess, from the keys that std draws for its hash maps.
@@ -95,7 +114,8 @@ impl TraceId {
             hasher.write_u64(number);
             hasher.finish()
         };
-        TraceId(format!("{:016x}{:016x}", half(&KEYS.0), half(&KEYS.1)))
+        let id = format!("{:016x}{:016x}", half(&KEYS.0), half(&KEYS.1));
+        TraceId { id, parent: String::new(), sampled: true }
     }
 }
 
@@ -105,9 +125,14 @@ mod tests {
 
     #[test]
     fn a_trace_is_the_callers_or_new() {
-        let parse = |text: &str| TraceId::from_traceparent(text).map(|id| id.0);
+        let parse =
+            |text: &str| TraceId::from_traceparent(text).map(|trace| (trace.id, trace.parent, trace.sampled));
         let id = "4bf92f3577b34da6a3ce929d0e0e4736";
-        assert_eq!(parse(&format!("00-{id}-00f067aa0ba902b7-01")).as_deref(), Some(id));
+        let parent = "00f067aa0ba902b7";
+        for (flags, sampled) in [("01", true), ("00", false)] {
+            let given = parse(&format!("00-{id}-{parent}-{flags}"));
+            assert_eq!(given, Some((id.to_owned(), parent.to_owned(), sampled)));
+        }
         for bad in ["", "00", "00-", "00-00000000000000000000000000000000-00f067aa0ba902b7-01", "01-é"] {
             assert_eq!(parse(bad), None, "{bad}");
         }

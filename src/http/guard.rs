@@ -23,6 +23,8 @@ use super::respond::{self, Chosen, Response};
 use super::router::{Router, Timed};
 use super::server_options::ServerOptions;
 use strandline_syntax::diagnostics::panic_text;
+use tracing::Instrument;
+use tracing::field::Empty;
 
 /// The longest address that is read; the longest of ours stays far below.
 const ADDRESS_BYTES_MAX: usize = 8 * 1024;
@@ -66,9 +68,19 @@ pub async fn answer(
     let from_allowed_site = options.origins.allow(&known.headers);
     let context = Context { peer: Some(address), reserved, account, from_allowed_site, ..known };
     request.extensions_mut().insert(context.clone());
+    let span = tracing::info_span!(
+        target: "traces",
+        "request",
+        trace_id = context.trace.as_str(),
+        parent_span_id = context.trace.parent(),
+        sampled = context.trace.is_sampled(),
+        http.request.method = context.method.as_str(),
+        http.route = Empty,
+        http.response.status_code = Empty,
+    );
     let response = match refusal(&options.hosts, &request) {
         Some(problem) => respond::problem(problem, &context),
-        None => caught(router, request, &context).await,
+        None => caught(router, request, &context).instrument(span.clone()).await,
     };
     let route = response.extensions().get().copied();
     let response = acceptable(response, &context);
@@ -77,6 +89,10 @@ pub async fn answer(
     let mut response = finish(response, &context);
     mark_time(&mut response, started.elapsed());
     mark_origin(&mut response, options, &context);
+    if let Some(MatchedRoute(route)) = route {
+        span.record("http.route", route);
+    }
+    span.record("http.response.status_code", response.status().as_u16());
     options.requests.observe(route, &context.method, response.status(), started.elapsed());
     tracing::debug!(
         method = %context.method,

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_TYPE};
+use http::request::Builder;
 use http::{Request, StatusCode};
 use http_body_util::{BodyExt, Full, Limited};
 use hyper_rustls::{ConfigBuilderExt, HttpsConnector, HttpsConnectorBuilder};
@@ -53,6 +54,24 @@ impl std::fmt::Debug for OutgoingRequest {
 /// # Errors
 /// Why there is none.
 pub async fn send(asked: OutgoingRequest) -> Result<(StatusCode, Bytes), String> {
+    let OutgoingRequest { url, form } = asked;
+    let request = match &form {
+        Some(_) => Request::post(&url).header(CONTENT_TYPE, "application/x-www-form-urlencoded"),
+        None => Request::get(&url),
+    };
+    answer(&url, request, form.map_or_else(Bytes::new, Bytes::from)).await
+}
+
+/// Posts JSON; the answer counts only by its status.
+///
+/// # Errors
+/// Why there is none.
+pub async fn post_json(url: &str, body: Vec<u8>) -> Result<StatusCode, String> {
+    let request = Request::post(url).header(CONTENT_TYPE, "application/json");
+    answer(url, request, body.into()).await.map(|(status, _)| status)
+}
+
+async fn answer(url: &str, request: Builder, body: Bytes) -> Result<(StatusCode, Bytes), String> {
     static CLIENT: OnceLock<Result<HttpClient, String>> = OnceLock::new();
     let client = CLIENT.get_or_init(|| {
         let tls = tls(true).map_err(|error| format!("cannot read the trusted authorities: {error}"))?;
@@ -61,13 +80,10 @@ pub async fn send(asked: OutgoingRequest) -> Result<(StatusCode, Bytes), String>
         Ok(Client::builder(TokioExecutor::new()).build(connector))
     });
     let client = client.as_ref().map_err(Clone::clone)?;
-    let OutgoingRequest { url, form } = asked;
-    let request = match &form {
-        Some(_) => Request::post(&url).header(CONTENT_TYPE, "application/x-www-form-urlencoded"),
-        None => Request::get(&url),
-    };
-    let body = Full::new(form.map_or_else(Bytes::new, Bytes::from));
-    let request = request.header(ACCEPT, "application/json").body(body).map_err(|error| error.to_string())?;
+    let request = request
+        .header(ACCEPT, "application/json")
+        .body(Full::new(body))
+        .map_err(|error| error.to_string())?;
     let answered = async {
         let answer = client.request(request).await.map_err(|error| root(&error))?;
         let status = answer.status();

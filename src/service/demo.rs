@@ -161,6 +161,8 @@ async fn run(
             clusters: clusters(&fleet).await?,
             cluster_folders: ClusterFolders::default(),
             hubs: Vec::new(),
+            traces: None,
+            trace_exporter: None,
             rules: RuleSet::default(),
             // What is made up is nobody's secret.
             access: AccessConfig { allow_anonymous_read: true, ..AccessConfig::default() },

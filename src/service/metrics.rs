@@ -23,6 +23,7 @@ use super::metric_writer::{MetricWriter, age_seconds, signed};
 use super::rebuild::Rebuild;
 use super::reload::ReloadStatus;
 use super::retention;
+use super::traces::SpanCounts;
 use crate::app::{Metrics, Rebuilding};
 use crate::build_info::BuildInfo;
 use crate::http::tls::Tls;
@@ -69,6 +70,8 @@ pub(super) struct Sources {
     pub(super) tls: Option<Tls>,
     /// How the configuration was read again.
     pub(super) reloads: ReloadStatus,
+    /// None where no traces are sent.
+    pub(super) spans: Option<SpanCounts>,
 }
 
 impl fmt::Debug for Sources {
@@ -137,6 +140,9 @@ impl Collector for Sources {
         }
         coverage::encode(&mut out, &self.clusters.all(), self.clock.now())?;
         self.reloads.encode(&mut out)?;
+        if let Some(spans) = &self.spans {
+            spans.encode(&mut out)?;
+        }
         access::encode(&mut out, &self.access)?;
         access::encode_tls(&mut out, self.tls.as_ref())?;
         self.environments.encode(&mut out)?;

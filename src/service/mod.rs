@@ -39,6 +39,7 @@ mod setup;
 mod systemd;
 mod tasks;
 mod tls;
+mod traces;
 
 pub use clock::follow as follow_clock;
 pub use demo::{DemoOptions, demo};
@@ -52,3 +53,4 @@ pub use options::{
 pub use retention::RetentionConfig;
 pub use running::Service;
 pub use serve::serve;
+pub use traces::{TraceExporter, TracesConfig};

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::retention::RetentionConfig;
+use super::traces::{TraceExporter, TracesConfig};
 use crate::app::{Announcement, Presentation};
 use crate::catalog::{AgentFolderConfig, NamespaceEnvironments, QuotaConfig};
 use crate::http::Origins;
@@ -50,6 +51,7 @@ pub(super) struct FixedSettings {
     tls: Option<TlsConfig>,
     origins: Origins,
     redact: Choices,
+    traces: Option<TracesConfig>,
 }
 
 impl FixedSettings {
@@ -61,6 +63,7 @@ impl FixedSettings {
             tls: options.tls.clone(),
             origins: options.origins.clone(),
             redact: options.redact.clone(),
+            traces: options.traces.clone(),
         }
     }
 
@@ -73,6 +76,7 @@ impl FixedSettings {
             ("tls", self.tls == other.tls),
             ("cors_origins", self.origins == other.origins),
             ("redact", self.redact == other.redact),
+            ("traces", self.traces == other.traces),
         ];
         same.into_iter().filter(|(_, same)| !same).map(|(key, _)| key).collect()
     }
@@ -179,6 +183,10 @@ pub struct Options {
     pub quotas: QuotaConfig,
     /// What monitoring gets.
     pub metrics: MetricsConfig,
+    /// Where traces are sent; none to send none.
+    pub traces: Option<TracesConfig>,
+    /// What takes them there.
+    pub trace_exporter: Option<TraceExporter>,
     /// Whether `/readyz` is to wait for a word that all is prepared.
     pub preparing: bool,
     /// What the start page says above all else.

@@ -25,6 +25,7 @@ use super::retention::{self, Retention, RetentionClock};
 use super::setting::Setting;
 use super::setup::{self, listen, load};
 use super::tasks::{Ended, Fallen, Tasks};
+use super::traces::TraceExporter;
 use super::{agent_folders, clock, clusters, due, issuers, namespaces, projection, relist, systemd, tls};
 use crate::app::watch::Watch;
 use crate::app::{AppState, CurrentPresentation};
@@ -142,6 +143,7 @@ impl Service {
             access: Arc::clone(&access),
             tls: tls.clone(),
             reloads: reloads.clone(),
+            spans: options.trace_exporter.as_ref().map(TraceExporter::counts),
         };
         let (disk, requests, load) = (sources.disk.clone(), sources.requests.clone(), sources.load.clone());
         let (environments, counting) = (sources.environments.clone(), queries.clone());
@@ -158,6 +160,9 @@ impl Service {
         }
         if let Some(interval) = systemd::watchdog_interval() {
             server.keep("watchdog", move |stop| systemd::report_running(interval, stop));
+        }
+        if let Some(exporter) = options.trace_exporter {
+            server.keep("traces", move |stop| exporter.clone().follow(stop));
         }
         let watch = Watch::new(stopping.clone());
         let state = AppState {

@@ -55,6 +55,7 @@ mod tidy;
 mod timeline;
 mod tokens;
 mod topologies;
+mod traces;
 mod transfer;
 mod vanished;
 mod waits;

@@ -280,6 +280,8 @@ impl LogWriter {
     }
 
     fn commit(&mut self, group: &[Queued]) -> Result<Replies, LogError> {
+        let _span =
+            tracing::info_span!(target: "traces", "log.transaction", requests = group.len()).entered();
         if let Some(displaced) = self.health.check_files() {
             return Err(LogError::Displaced(displaced));
         }

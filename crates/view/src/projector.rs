@@ -126,6 +126,10 @@ impl Projector {
 
     /// Applies a batch, and while the log has more those after it, in one transaction with where the view is then.
     fn apply(&mut self, first: Batch) -> Result<(Touched, Position), ProjectorError> {
+        let from = first.records.first().map_or(0, |record| record.0.offset.get());
+        let span =
+            tracing::info_span!(target: "traces", "view.transaction", from, to = tracing::field::Empty)
+                .entered();
         let transaction = self.view.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let rules = Rules { set: &self.rules, id: self.rule_set_id };
         let (mut touched, mut batch) = (Touched::default(), first);
@@ -153,6 +157,7 @@ impl Projector {
         let sql = r#"INSERT OR REPLACE INTO checkpoint (id, "offset", hash) VALUES (1, ?1, ?2)"#;
         transaction.prepare_cached(sql)?.execute(params![applied, batch.hash])?;
         transaction.commit()?;
+        span.record("to", applied.get());
         Ok((touched, batch.end))
     }
 

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_saphyr::Spanned;
 
-use super::values::{Duration, DurationOrForever, SizeOrNone};
+use super::values::{Duration, DurationOrForever, SizeOrNone, Url};
 use crate::catalog::QuotaConfig;
 use crate::service::MetricsConfig;
 
@@ -66,4 +66,16 @@ pub(in crate::config) struct Metrics {
     /// The most environments in `strandline_environment_health`, production first; at most 20000. `0` for none.
     #[schemars(with = "Option<u64>", extend("default" = MetricsConfig::default().environments_max))]
     pub(in crate::config) environments_max: Option<Spanned<u64>>,
+}
+
+/// Traces by OTLP.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(in crate::config) struct Traces {
+    /// Where spans are posted as JSON, such as `http://127.0.0.1:4318/v1/traces`.
+    #[schemars(with = "Url")]
+    pub(in crate::config) endpoint: Spanned<String>,
+    /// Which part of the traces is sent, from 0 to 1.
+    #[schemars(with = "Option<f64>", extend("default" = 1))]
+    pub(in crate::config) sample: Option<Spanned<f64>>,
 }

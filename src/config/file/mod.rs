@@ -22,7 +22,7 @@ pub(super) use access::{Access, PROXY_GROUPS_HEADER, PROXY_USER_HEADER, Proxy, T
 pub(super) use catalog::{Agents, Environment, NamespaceGrant, Project, Target};
 pub(super) use clusters::{Cluster, ClusterFolder, Hub, Provider, Source, Watcher};
 pub(super) use issuers::{Issuer, Jobs, Login, Users};
-pub(super) use limits::{Consistency, Metrics, Quotas, Retention};
+pub(super) use limits::{Consistency, Metrics, Quotas, Retention, Traces};
 pub(super) use links::{Link, Links};
 pub(super) use rules::{Diff, Health, Ignored, LeaveOut, Redact};
 pub(super) use tls::Tls;
@@ -112,4 +112,8 @@ pub(super) struct File {
     /// What `/metrics` shows.
     #[serde(default)]
     pub(super) metrics: Metrics,
+    /// Traces by OTLP.
+    #[serde(default)]
+    #[schemars(with = "Traces")]
+    pub(super) traces: Option<Traces>,
 }

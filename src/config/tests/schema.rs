@@ -184,13 +184,15 @@ fn faults(root: &Value, schema: &Value, value: &Value, at: &str, found: &mut Vec
     let own = match value {
         Value::Null => "null",
         Value::Bool(_) => "boolean",
+        Value::Number(number) if number.is_f64() => "number",
         Value::Number(_) => "integer",
         Value::String(_) => "string",
         Value::Array(_) => "array",
         Value::Object(_) => "object",
     };
     let types = schema["type"].as_array().cloned().unwrap_or_else(|| vec![schema["type"].clone()]);
-    if !types.contains(&Value::from(own)) {
+    let is_number = own == "integer" && types.contains(&Value::from("number"));
+    if !is_number && !types.contains(&Value::from(own)) {
         return found.push(format!("{at}: {own} instead of {types:?}"));
     }
     for item in value.as_array().into_iter().flatten() {

@@ -64,6 +64,7 @@ fn sources(clusters: Vec<(&str, Arc<ClusterStats>)>, appender: &Appender) -> Sou
         access: Arc::new(Authenticator::new(AccessConfig::default(), true, clock.clone())),
         tls: None,
         reloads: ReloadStatus::default(),
+        spans: Some(Default::default()),
         clock,
     }
 }

@@ -80,6 +80,8 @@ fn serve_until(
             clusters: Vec::new(),
             cluster_folders: crate::service::ClusterFolders::default(),
             hubs: Vec::new(),
+            traces: None,
+            trace_exporter: None,
             rules: RuleSet::default(),
             access: AccessConfig::default(),
             file: None,
