@@ -10,7 +10,7 @@ use crate::http::problem::Problem;
 use crate::http::request::Request;
 use crate::http::respond::Response;
 
-const TROUBLESHOOTING: &str = include_str!("../../docs/troubleshooting.md");
+const TROUBLESHOOTING: &str = include_str!("../../docs/operations/troubleshooting.md");
 const SEARCH: &str = include_str!("../../docs/search.md");
 
 #[derive(Template)]

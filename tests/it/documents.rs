@@ -116,14 +116,21 @@ fn every_path_that_a_document_names_exists() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
+/// The documents of a folder of the checkout.
+fn pages(folder: &str) -> Vec<String> {
+    let entries = fs::read_dir(root().join(folder)).expect("the folder can be read").flatten();
+    let names = entries.map(|entry| format!("{folder}/{}", entry.file_name().to_string_lossy()));
+    names.filter(|name| name.ends_with(".md")).collect()
+}
+
 #[test]
 fn the_index_names_every_page() {
     let index = read("docs/README.md");
     let mut missing = Vec::new();
-    for entry in fs::read_dir(root().join("docs")).expect("docs can be read").flatten() {
-        let name = entry.file_name().to_string_lossy().into_owned();
-        if name.ends_with(".md") && name != "README.md" && !index.contains(&format!("]({name})")) {
-            missing.push(name);
+    for name in pages("docs").into_iter().chain(pages("docs/operations")) {
+        let name = name.trim_start_matches("docs/");
+        if name != "README.md" && !index.contains(&format!("]({name})")) {
+            missing.push(name.to_owned());
         }
     }
     assert!(missing.is_empty(), "docs/README.md does not name {missing:?}");
@@ -156,11 +163,10 @@ fn every_key_of_the_configuration_is_documented() {
 fn every_configuration_that_a_document_shows_is_read() {
     // An excerpt names clusters of other excerpts, and files that are not there.
     let excerpt = ["unknown_cluster", "missing_key", "unreadable", "bad_script"];
-    let pages =
-        ["README.md", "docs/install.md", "docs/configuration.md", "docs/retention.md", "docs/diff.md"];
+    let named = ["README.md", "docs/configuration.md", "docs/retention.md", "docs/diff.md", "docs/catalog.md"];
     let (mut wrong, mut seen) = (Vec::new(), 0);
-    for page in pages.into_iter().chain(["docs/catalog.md", "docs/security.md"]) {
-        let text = read(page);
+    for page in named.map(str::to_owned).into_iter().chain(pages("docs/operations")) {
+        let text = read(&page);
         let mut blocks: Vec<String> = Vec::new();
         let mut within = false;
         for (language, line) in lines(&format!("{text}\n")) {
@@ -177,7 +183,7 @@ fn every_configuration_that_a_document_shows_is_read() {
         }
         for block in blocks {
             seen += 1;
-            if let Err(ConfigError::Mistakes { mistakes, .. }) = parse(&block, Path::new(page)) {
+            if let Err(ConfigError::Mistakes { mistakes, .. }) = parse(&block, Path::new(&page)) {
                 let told = mistakes.into_iter().filter(|mistake| !excerpt.contains(&mistake.code));
                 wrong.extend(told.map(|mistake| format!("{page}: {mistake}\n{block}")));
             }

@@ -7,7 +7,7 @@
 //!
 //! What looks like a credential: values given to names of credentials (in members, lists of variables, commands, files
 //! inside of strings), texts that their issuers mark as tokens, private keys, hashes of passwords, logins in addresses,
-//! and whatever is packed with gzip, which cannot be searched. `docs/security.md` lists what is kept and why.
+//! and whatever is packed with gzip, which cannot be searched. `docs/operations/security.md` lists what is kept and why.
 //!
 //! Why: docs/decisions/0026-redaction-weighs-name-and-value.md.
 

@@ -104,7 +104,7 @@ fn logins_in_addresses_are_not_shown() {
 fn what_the_documents_say_is_kept_is_kept() {
     // The Base64 of the Base64 of `password: hunter2`.
     let twice = "Y0dGemMzZHZjbVE2SUdoMWJuUmxjakk9";
-    let documents = include_str!("../../../../docs/security.md");
+    let documents = include_str!("../../../../docs/operations/security.md");
     for (name, members) in [
         ("free-text", json!({"message": "the password is tulip", "status": {"note": "token: expired"}})),
         (
