@@ -1,5 +1,8 @@
 //! Each alert in a real Prometheus: the fault is made, exactly the alerts of it fire, and clear once it is over.
 
+use std::net::TcpListener;
+use std::path::Path;
+use std::process::Stdio;
 use std::time::Duration;
 
 use strandline_sim::api_server::{ApiServer, builtin_kinds};
@@ -7,8 +10,8 @@ use strandline_sim::api_server::{ApiServer, builtin_kinds};
 use super::prometheus::{Prometheus, hurried, skip_without_prometheus};
 use super::{RULES, TOKEN, config};
 use crate::bad_input::{SmallDisk, pod};
-use crate::checkout::read;
-use crate::server::{Result, Server, run};
+use crate::checkout::{read, root};
+use crate::server::{PROGRAM, Result, Server, run};
 
 const FAR: &str = "2099-01-01";
 
@@ -27,7 +30,7 @@ async fn cluster() -> Result<ApiServer> {
     Ok(server)
 }
 
-async fn back_up(server: &Server, to: &std::path::Path) -> Result<()> {
+async fn back_up(server: &Server, to: &Path) -> Result<()> {
     run(&["backup"], &[("--data", &server.data()), ("--to", to)]).await.map(drop)
 }
 
@@ -47,9 +50,8 @@ async fn each_fault_fires_its_alerts_and_no_other_and_they_clear() -> Result<()>
     let (folder, monitoring, simulated) = (tempfile::tempdir()?, tempfile::tempdir()?, cluster().await?);
     let place = folder.path();
     let mut server = Server::start(place, &config(&simulated, FAR)).await?;
-    let target = server.url().trim_start_matches("http://").to_owned();
     let rules = hurried(&read(RULES), &INSTEAD);
-    let prometheus = Prometheus::start(monitoring.path(), &target, TOKEN, &rules).await?;
+    let prometheus = Prometheus::start(monitoring.path(), server.url(), TOKEN, &rules).await?;
 
     // Nobody has made a backup yet.
     let fired = prometheus.until_firing(&["StrandlineBackupOld"]).await?;
@@ -105,9 +107,8 @@ async fn a_view_that_does_not_move_and_a_disk_that_is_nearly_full_fire_and_clear
         return Ok(());
     };
     let server = Server::start(folder.path(), &config(&simulated, FAR)).await?;
-    let target = server.url().trim_start_matches("http://").to_owned();
     let rules = hurried(&read(RULES), &INSTEAD);
-    let prometheus = Prometheus::start(monitoring.path(), &target, TOKEN, &rules).await?;
+    let prometheus = Prometheus::start(monitoring.path(), server.url(), TOKEN, &rules).await?;
     back_up(&server, &monitoring.path().join("backup")).await?;
     prometheus.until_firing(&[]).await?;
 
@@ -128,5 +129,48 @@ async fn a_view_that_does_not_move_and_a_disk_that_is_nearly_full_fire_and_clear
     told("a view that does not move", fired, prometheus.until_firing(&[]).await?);
     server.stop().await?;
     drop(disk);
+    Ok(())
+}
+
+/// Puts a certificate and its key where the configuration names them.
+fn install_certificate(folder: &Path, name: &str) -> Result<()> {
+    for ending in ["pem", "key"] {
+        std::fs::copy(
+            root().join(format!("tests/it/https/{name}.{ending}")),
+            folder.join(format!("tls.{ending}")),
+        )?;
+    }
+    Ok(())
+}
+
+/// `expired.pem` was good for a day in November 2026, and `server.pem` is until 2126.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_certificate_that_expires_fires_and_clears_once_it_is_renewed() -> Result<()> {
+    if skip_without_prometheus("a_certificate_that_expires_fires_and_clears_once_it_is_renewed") {
+        return Ok(());
+    }
+    let (folder, monitoring, simulated) = (tempfile::tempdir()?, tempfile::tempdir()?, cluster().await?);
+    install_certificate(folder.path(), "expired")?;
+    let text = format!("{}tls: {{certificate: tls.pem, key: tls.key}}\n", config(&simulated, FAR));
+    std::fs::write(folder.path().join("config.yaml"), text)?;
+    let listen = TcpListener::bind("127.0.0.1:0")?.local_addr()?;
+    let (data, output) =
+        (folder.path().join("data"), std::fs::File::create(monitoring.path().join("server.log"))?);
+    let _server = tokio::process::Command::new(PROGRAM)
+        .args(["serve", "--listen", &listen.to_string(), "--config"])
+        .arg(folder.path().join("config.yaml"))
+        .arg("--data")
+        .arg(&data)
+        .stdin(Stdio::null())
+        .stdout(output.try_clone()?)
+        .stderr(output)
+        .kill_on_drop(true)
+        .spawn()?;
+    let (server, rules) = (format!("https://{listen}"), hurried(&read(RULES), &INSTEAD));
+    let prometheus = Prometheus::start(monitoring.path(), &server, TOKEN, &rules).await?;
+    run(&["backup"], &[("--data", &data), ("--to", &monitoring.path().join("backup"))]).await?;
+    let fired = prometheus.until_firing(&["StrandlineCertificateExpires"]).await?;
+    install_certificate(folder.path(), "server")?;
+    told("a certificate that expires", fired, prometheus.until_firing(&[]).await?);
     Ok(())
 }

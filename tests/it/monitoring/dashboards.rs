@@ -90,8 +90,7 @@ async fn every_expression_of_the_dashboards_returns_data() -> Result<()> {
     simulated.apply(failing);
     simulated.faults().refuse(Some(Kind::new("apps", "Deployment")), 403);
     let mut server = Server::start(folder.path(), &config(&simulated, "2099-01-01")).await?;
-    let target = server.url().trim_start_matches("http://").to_owned();
-    let prometheus = Prometheus::start(monitoring.path(), &target, TOKEN, &read(RULES)).await?;
+    let prometheus = Prometheus::start(monitoring.path(), server.url(), TOKEN, &read(RULES)).await?;
     run(&["backup"], &[("--data", &server.data()), ("--to", &monitoring.path().join("backup"))]).await?;
     server.cli_as(&["get", "environments"], TOKEN).await?;
     prometheus.until("process_start_time_seconds", |series| !series.is_empty()).await?;

@@ -42,14 +42,15 @@ pub(super) struct Prometheus {
 }
 
 impl Prometheus {
-    /// Scrapes this address by a token, and evaluates these rules.
-    pub(super) async fn start(folder: &Path, target: &str, token: &str, rules: &str) -> Result<Self> {
+    /// Scrapes the server at this URL by a token, whatever its certificate, and evaluates these rules.
+    pub(super) async fn start(folder: &Path, server: &str, token: &str, rules: &str) -> Result<Self> {
+        let (scheme, target) = server.split_once("://").ok_or("a URL")?;
         let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
         let url = format!("http://127.0.0.1:{port}");
         std::fs::write(folder.join("rules.yaml"), rules)?;
         let config = format!(
             "global: {{scrape_interval: 1s, evaluation_interval: 1s}}\nrule_files: [rules.yaml]\nscrape_configs:\n  \
-             - job_name: strandline\n    authorization: {{credentials: '{token}'}}\n    static_configs: [{{targets: ['{target}']}}]\n"
+             - job_name: strandline\n    scheme: {scheme}\n    tls_config: {{insecure_skip_verify: true}}\n    authorization: {{credentials: '{token}'}}\n    static_configs: [{{targets: ['{target}']}}]\n"
         );
         std::fs::write(folder.join("prometheus.yaml"), config)?;
         let output = folder.join("prometheus.log");
