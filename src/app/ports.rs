@@ -61,18 +61,18 @@ pub struct ClusterLists {
     pub gaps: Vec<(String, &'static str)>,
 }
 
-/// Tells whether the service can answer.
+/// Whether the service can answer.
 pub trait Readiness: Send + Sync {
     /// Every check, in the order in which they are shown; ready when all are in order.
     fn checks(&self) -> Vec<Check>;
 
-    /// How the recording of each cluster stands.
+    /// The state of the recording of each cluster.
     fn clusters(&self) -> Vec<ClusterLists> {
         Vec::new()
     }
 }
 
-/// Tells the service's numbers.
+/// The service's numbers.
 pub trait Metrics: Send + Sync {
     /// All of them, in the text of OpenMetrics.
     ///

@@ -1,4 +1,4 @@
-//! Which environments a request asks for, and how they stand together: read alike by lists, overviews and pages.
+//! Which environments a request asks for, and how they are grouped: read alike by lists, overviews and pages.
 
 use super::state::AppState;
 use crate::http::params::{

@@ -79,7 +79,7 @@ fn get(get: &Command, word: &str, rest: &[OsString], moved: Vec<OsString>) -> Ve
     }
 }
 
-/// Where the first word stands that is neither an option nor the value of one.
+/// The place of the first word that is neither an option nor the value of one.
 fn first_positional(command: &Command, words: &[OsString]) -> Option<usize> {
     let mut at = 0;
     while let Some(word) = words.get(at) {

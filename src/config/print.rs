@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::schema::schema;
 use strandline_redact::without_logins;
 
-/// What stands in the place of a secret.
+/// What replaces a secret.
 const REDACTED: &str = "(redacted)";
 
 /// A document with the defaults of what it leaves out, and without secrets.

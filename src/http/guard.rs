@@ -134,7 +134,7 @@ async fn caught(router: Router, request: Request<Incoming>, context: &Context) -
     }
 }
 
-/// The answer, if it is of a media type that its caller accepts. A problem is told in any case, and so is what was written.
+/// The answer, if it is of a media type that its caller accepts. A problem is answered in any case, and so is what was written.
 fn acceptable(response: Response, context: &Context) -> Response {
     let chosen = response.extensions().get::<Chosen>().is_some();
     let reads = matches!(context.method, Method::GET | Method::HEAD) && !chosen;
@@ -174,7 +174,7 @@ fn mark_origin(response: &mut Response, options: &ServerOptions, context: &Conte
     }
 }
 
-/// The answer, if there is room for it. What was written is told in any case.
+/// The answer, if there is room for it. What was written is answered in any case.
 fn counted(response: Response, context: &Context) -> Response {
     let bytes =
         response.body().size_hint().exact().and_then(|bytes| usize::try_from(bytes).ok()).unwrap_or(0);

@@ -43,7 +43,7 @@ pub(super) fn spawn(
     };
     Ended::spawn("projector", move || match log {
         Some(log) => projection.run(&log),
-        None => projection.stand(),
+        None => projection.serve_read_only(),
     })
 }
 
@@ -57,19 +57,19 @@ struct Projection {
 
 impl Projection {
     /// Keeps the view as far as a damaged log goes, and never builds it anew: what it holds may be all there is.
-    fn stand(&self) -> Result<(), ProjectorError> {
+    fn serve_read_only(&self) -> Result<(), ProjectorError> {
         if let ViewState::Current(checkpoint) = strandline_view::inspect(&self.data) {
             self.status.checkpoint().set(checkpoint);
         }
         match Projector::open(&self.data, self.rebuild.rules().rules) {
             Ok(mut projector) => {
-                let told = loop {
+                let followed = loop {
                     match projector.step() {
                         Ok(Some(_)) => self.status.checkpoint().set(projector.checkpoint()),
                         other => break other,
                     }
                 };
-                if let Err(error) = told {
+                if let Err(error) = followed {
                     tracing::warn!(%error, checkpoint = %projector.checkpoint(), "the view cannot follow the log; it stays at its checkpoint");
                 }
             }
@@ -176,8 +176,8 @@ impl Projection {
         if !going_on {
             self.rebuild.begun(build.resumed_at());
         }
-        let told = |reached: Offset| self.status.checkpoint().set(reached);
-        if !self.rebuild.catch_up(&mut build, told)? {
+        let on_checkpoint = |reached: Offset| self.status.checkpoint().set(reached);
+        if !self.rebuild.catch_up(&mut build, on_checkpoint)? {
             return Ok(false);
         }
         let offset = self.queries.replace(|| build.swap())?;

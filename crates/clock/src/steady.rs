@@ -14,7 +14,7 @@ use strandline_model::{ClockEvent, Timestamp};
 /// A difference that is no jump: time follows it without ever going back.
 const SLEW_MAX: i64 = 2_000_000;
 
-/// A cluster's clock that differs from ours by no more confirms it: its times are told in whole seconds, and late.
+/// A cluster's clock that differs from ours by no more confirms it: its times come in whole seconds, and late.
 const AGREES: i64 = 5_000_000;
 
 /// After so long a jump that no cluster's clock contradicts is taken for deliberate.
@@ -33,7 +33,7 @@ pub struct SteadyClock {
 }
 
 struct State {
-    /// When it was last read, by the clock that never jumps, and what it told then.
+    /// When it was last read, by the clock that never jumps, and what it showed then.
     read_at: Duration,
     time: Timestamp,
     /// Since when it goes on by itself: the start, or when the machine's clock was last adopted.
@@ -41,7 +41,7 @@ struct State {
     /// Whether a cluster's clock has agreed with it since then.
     confirmed: bool,
     jump: Option<Jump>,
-    /// What the clusters' clocks told last, as what to add to the clock that never jumps, and when.
+    /// What the clusters' clocks showed last, as what to add to the clock that never jumps, and when.
     witnesses: BTreeMap<String, (i64, Duration)>,
     jumps: u64,
     changes: Vec<ClockChange>,
@@ -59,7 +59,7 @@ struct Jump {
     agreed: Timestamp,
 }
 
-/// How the clock stands.
+/// The state of the clock.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ClockStatus {
     /// Jumps of the machine's clock so far.
@@ -124,7 +124,7 @@ impl fmt::Debug for SteadyClock {
 }
 
 impl SteadyClock {
-    /// Begins with the time that the machine's clock tells now.
+    /// Begins with the time that the machine's clock shows now.
     pub fn new(machine: Arc<dyn Clock>) -> Self {
         let (read_at, time) = read(&*machine);
         let state = State {
@@ -140,7 +140,7 @@ impl SteadyClock {
         SteadyClock { machine, state: Mutex::new(state) }
     }
 
-    /// A cluster's clock tells this time now.
+    /// A cluster's clock shows this time now.
     pub fn witness(&self, cluster: &str, their_time: Timestamp) {
         let (mut state, _) = self.advanced();
         let ahead = their_time.as_micros().saturating_sub(state.time.as_micros());
@@ -155,7 +155,7 @@ impl SteadyClock {
         !state.changes.is_empty() || state.jump.is_some_and(|jump| state.prefers(machine, &jump))
     }
 
-    /// How the clock stands now.
+    /// The state of the clock now.
     pub fn status(&self) -> ClockStatus {
         let (state, machine) = self.advanced();
         let offset = state.offset();
@@ -170,7 +170,7 @@ impl SteadyClock {
         }
     }
 
-    /// The state as it is now, and what the machine's clock tells.
+    /// The state as it is now, and what the machine's clock shows.
     fn advanced(&self) -> (MutexGuard<'_, State>, Timestamp) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let (read_at, machine) = read(&*self.machine);
@@ -246,7 +246,7 @@ impl State {
         self.time.as_micros().saturating_sub(micros(self.read_at))
     }
 
-    /// What clusters' clocks told since then, as far as it still counts.
+    /// What clusters' clocks showed since then, as far as it still counts.
     fn evidence(&self, since: Duration) -> impl Iterator<Item = (&String, i64)> {
         let since = since.max(self.read_at.saturating_sub(EVIDENCE));
         self.witnesses
@@ -256,7 +256,7 @@ impl State {
     }
 
     /// Whether the machine's clock is right rather than the time in use: it is nearer to the clusters' clocks after the
-    /// jump, or none has told anything for long.
+    /// jump, or none has shown anything for long.
     fn prefers(&self, machine: Timestamp, jump: &Jump) -> bool {
         let median = |since| {
             let mut told: Vec<i64> = self.evidence(since).map(|(_, told)| told).collect();

@@ -1,4 +1,4 @@
-//! Clocks for tests, which go only as they are told.
+//! Clocks for tests, which go only as they are set.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
@@ -9,7 +9,7 @@ use strandline_model::Timestamp;
 /// When a [`Machine`] begins, in microseconds since 1970.
 pub const START: i64 = 1_767_225_600_000_000;
 
-/// A clock that stands until it is set.
+/// A clock that does not move until it is set.
 #[derive(Debug, Default)]
 pub struct ManualClock(AtomicI64);
 

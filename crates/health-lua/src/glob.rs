@@ -43,7 +43,7 @@ impl Glob {
         Ok(Glob { alternatives })
     }
 
-    /// Reads the name of a folder, in which `_` stands for any part of one name.
+    /// Reads the name of a folder, in which `_` matches any part of one name.
     pub(super) fn of_folder(path: &str) -> Glob {
         let piece = |letter| if letter == '_' { Piece::AnyOfName } else { Piece::Letter(letter) };
         Glob { alternatives: vec![path.chars().map(piece).collect()] }

@@ -22,7 +22,7 @@ impl Scripts {
     /// Reads Argo CD's `resource_customizations`: paths relative to it, with `/`, and the texts of the files.
     ///
     /// A script is `<group>/<Kind>/health.lua`, or `<Kind>/health.lua` for the core group, and `_` in a folder's
-    /// name stands for anything. All other files are left alone.
+    /// name matches anything. All other files are left alone.
     ///
     /// # Errors
     /// With every script that cannot be compiled or is too large.

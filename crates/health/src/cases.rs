@@ -1,4 +1,4 @@
-//! Objects with the health that somebody says they have, against which verdicts are held.
+//! Objects with the health that somebody says they have, with which verdicts are compared.
 
 use std::str::FromStr;
 

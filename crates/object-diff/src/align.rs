@@ -8,7 +8,7 @@ use std::hash::Hash;
 const CELLS_MAX: usize = 1 << 20;
 
 /// Pairs of places that hold the same, rising on both sides: as many as there can be, and for long sequences that
-/// have little in common those around what stands once on each side.
+/// have little in common those around what occurs once on each side.
 pub(super) fn align<T: Eq + Hash>(before: &[T], after: &[T]) -> Vec<(usize, usize)> {
     let head = before.iter().zip(after).take_while(|(a, b)| a == b).count();
     let (before_rest, after_rest) = (&before[head..], &after[head..]);
@@ -56,7 +56,7 @@ fn longest<T: Eq>(before: &[T], after: &[T]) -> Vec<(usize, usize)> {
     pairs
 }
 
-/// What stands once on each side holds the two together; between such places equal runs are added on both of their ends.
+/// What occurs once on each side holds the two together; between such places equal runs are added on both of their ends.
 fn around_what_is_unique<T: Eq + Hash>(before: &[T], after: &[T]) -> Vec<(usize, usize)> {
     let once = |side: &[T]| -> HashMap<usize, usize> {
         let mut places: HashMap<&T, (usize, usize)> = HashMap::with_capacity(side.len());

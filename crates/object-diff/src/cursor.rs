@@ -1,4 +1,4 @@
-//! Where a walk through two states is, and how what stands there is to be taken.
+//! Where a walk through two states is, and how what is there is to be taken.
 
 use serde_json::Value;
 

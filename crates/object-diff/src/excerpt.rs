@@ -1,14 +1,14 @@
-//! Values that are too long to be told whole.
+//! Values that are too long to be shown whole.
 
 use serde_json::Value;
 
-/// The most bytes of a value that are told.
+/// The most bytes of a value that are shown.
 pub(super) const VALUE_MAX: usize = 16 << 10;
 
-/// Letters that are told before and behind what differs in long texts.
+/// Letters that are shown before and behind what differs in long texts.
 const AROUND: usize = 240;
 
-/// Values as they are told, with their length in bytes, and whether they are excerpts.
+/// Values as they are shown, with their length in bytes, and whether they are excerpts.
 pub(super) struct Told {
     pub(super) before: Option<Value>,
     pub(super) after: Option<Value>,
@@ -16,7 +16,7 @@ pub(super) struct Told {
     pub(super) excerpt: bool,
 }
 
-/// Two values as they are told: long texts are cut to what differs, other long values to the start of their JSON.
+/// Two values as they are shown: long texts are cut to what differs, other long values to the start of their JSON.
 pub(super) fn told(before: Option<Value>, after: Option<Value>) -> Told {
     if let (Some(Value::String(one)), Some(Value::String(other))) = (&before, &after)
         && one.len().max(other.len()) > VALUE_MAX
@@ -43,7 +43,7 @@ pub(super) fn told(before: Option<Value>, after: Option<Value>) -> Told {
     Told { before, after, bytes, excerpt }
 }
 
-/// The parts of two texts in which they differ, with some of what stands around them.
+/// The parts of two texts in which they differ, with some of what is around them.
 fn around(before: &str, after: &str) -> (String, String) {
     let same = |mut ends: Box<dyn Iterator<Item = (u8, u8)> + '_>| {
         let mut count = 0;

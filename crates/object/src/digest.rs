@@ -108,7 +108,7 @@ impl<'a> NoiseScan<'a> {
         NoiseScan { noise, frames: Vec::with_capacity(16), silent_from: None, cuts: Vec::new() }
     }
 
-    /// Takes the next token of the object and where it stands.
+    /// Takes the next token of the object and where it is.
     pub fn step(&mut self, body: &str, token: Token, at: &Range<usize>) {
         match token {
             Token::Object | Token::Array => {

@@ -191,7 +191,7 @@ impl<'a> Members<'a> {
         serde_json::from_str(text)
     }
 
-    /// Reads an object out of a text that was read as JSON before: what stands in its members is passed over unread.
+    /// Reads an object out of a text that was read as JSON before: its members are skipped unread.
     ///
     /// # Errors
     /// When the text is not an object, or a name has escapes that make no sense.

@@ -51,7 +51,7 @@ fn served_as(view: &Connection, log: &mut LogReader, name: &KindName) -> Result<
     };
     let mut found = Vec::new();
     for offset in offsets.into_iter().flatten() {
-        // A definition that retention has let go names nothing any more.
+        // A definition that retention has pruned names nothing any more.
         let Ok(Change::Applied { body, .. }) = log.at(Offset::from_i64(offset)).map(|record| record.change)
         else {
             continue;

@@ -51,7 +51,7 @@ pub(super) struct Key {
 }
 
 impl Key {
-    /// What stands in a list has no name.
+    /// What is in a list has no name.
     pub(super) const NONE: Key = Key {
         member: Member::Other,
         meaning: Meaning::Nothing,

@@ -199,7 +199,7 @@ mod tests {
         let mut first = Box::pin(turns.take(&much));
         assert!((&mut first).now_or_never().is_none());
         let others = turns.take_free(&other);
-        assert!(others.is_some(), "who waits for their own share holds up nobody");
+        assert!(others.is_some(), "who waits for their own share delays nobody");
         assert!(turns.take_free(&other).is_none(), "there are four");
         taken.pop();
         assert!(turns.take_free(&much).is_none(), "their first question is before their next");

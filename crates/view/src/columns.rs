@@ -6,7 +6,7 @@ use rusqlite::{Row, ToSql};
 use strandline_model::{Health, HealthCounts, Stored};
 use strandline_sqlite::column::{Count, VIEW};
 
-/// The end of an interval that still holds: the largest number that SQLite writes in six bytes, and beyond any offset. It
+/// The end of an interval that is open: the largest number that SQLite writes in six bytes, and beyond any offset. It
 /// is in most rows, and in their indexes.
 pub const OPEN: i64 = (1 << 47) - 1;
 

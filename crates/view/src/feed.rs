@@ -1,4 +1,4 @@
-//! The feed of changes: what somebody asked for, told from what controllers do and report.
+//! The feed of changes: what somebody asked for, apart from what controllers do and report.
 //!
 //! What has an owner is made by it, and is left out. Of the rest a change is one of what is asked for: the spec, or
 //! whatever else the object holds besides its metadata and status; or that it is there at all. A field manager that ever wrote

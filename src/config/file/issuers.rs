@@ -54,7 +54,7 @@ pub(in crate::config) struct Login {
     pub(in crate::config) scopes: Option<Vec<String>>,
 }
 
-/// Which CI jobs are let in. A job sees its own project, and records deployments to the environment that it is for.
+/// Which CI jobs are accepted. A job sees its own project, and records deployments to the environment that it is for.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(in crate::config) struct Jobs {

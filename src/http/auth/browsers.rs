@@ -93,7 +93,7 @@ impl Authenticator {
         let (issuer, login) = self.of_login().ok_or(LoginFailure::Unavailable)?;
         let value = cookie(&context.headers, LOGIN_COOKIE).ok_or(LoginFailure::Stale)?;
         let attempt = Attempt(value);
-        // Both are digests, so how long this takes tells nothing of the value.
+        // Both are digests, so how long this takes reveals nothing of the value.
         if attempt.state() != state {
             return Err(LoginFailure::Stale);
         }

@@ -37,7 +37,7 @@ pub enum Mapping {
     Users(UserRules),
 }
 
-/// Which jobs are let in.
+/// Which jobs are accepted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct JobRules {
     /// Jobs of these projects, by full path.
@@ -145,7 +145,7 @@ impl Claims {
             .filter(|_| of_job)
             .ok_or(Refused::Because("it is not that of a CI job"))?;
         if !Membership::new(&rules.projects, &rules.groups).holds(project) {
-            return Err(Refused::Because("jobs of its project are not let in"));
+            return Err(Refused::Because("jobs of its project are not accepted"));
         }
         // GitLab writes it as text.
         let protected = match self.rest.get("ref_protected") {

@@ -164,7 +164,7 @@ impl Issuer {
         Ok(format!("{endpoint}{separator}{query}"))
     }
 
-    /// Whom a code stands for.
+    /// For whom a code was issued.
     pub(super) async fn redeem(
         &self,
         login: &LoginConfig,

@@ -32,7 +32,7 @@ pub const VIEW: Parameter = Parameter::one("view");
 pub const HEALTH: Parameter = Parameter::many("health");
 /// Only these kinds.
 pub const KIND: Parameter = Parameter::many("kind");
-/// Only what stands directly below this one.
+/// Only what is directly below this one.
 pub const OWNER: Parameter = Parameter::one("owner");
 /// In which order.
 pub const ORDER: Parameter = Parameter::one("order");
@@ -62,13 +62,13 @@ pub const TIMEOUT: Parameter = Parameter::one("timeout");
 pub const BUCKETS: Parameter = Parameter::one("buckets");
 /// Only these lanes of a timeline.
 pub const LANE: Parameter = Parameter::many("lane");
-/// Whether also what is below a resource is told of.
+/// Whether what is below a resource is shown too.
 pub const BELOW: Parameter = Parameter::one("below");
 /// The earlier of two moments, or where a span of time begins.
 pub const FROM: Parameter = Parameter::one("from");
 /// The later of two moments, or where a span of time ends.
 pub const TO: Parameter = Parameter::one("to");
-/// Which classes of differences are told besides the spec.
+/// Which classes of differences are shown besides the spec.
 pub const INCLUDE: Parameter = Parameter::many("include");
 /// Paths that are of no interest; their commas belong to one value.
 pub const IGNORE: Parameter = Parameter::many("ignore");
@@ -78,7 +78,7 @@ pub const FORMAT: Parameter = Parameter::one("format");
 pub const WITH: Parameter = Parameter::one("with");
 /// Parts of names that stand for each other, as `here:there`.
 pub const MAP: Parameter = Parameter::many("map");
-/// Whether what controllers made is told one by one.
+/// Whether what controllers made is shown one by one.
 pub const CHILDREN: Parameter = Parameter::one("children");
 /// What is searched for.
 pub const Q: Parameter = Parameter::one("q");

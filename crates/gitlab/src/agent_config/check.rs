@@ -18,7 +18,7 @@ use strandline_syntax::is_dns_label;
 /// The most projects and groups of each list that are heeded: GitLab's `AUTHORIZED_ENTITY_LIMIT`.
 const MAX_ENTRIES: usize = 500;
 
-/// The most rules of a file: a job may have to be held against each.
+/// The most rules of a file: a job may have to be compared with each.
 const MAX_RULES: usize = 1000;
 
 /// Checks the whole file; every mistake is reported, not only the first. `room` says what may be compiled.

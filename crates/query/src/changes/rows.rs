@@ -23,7 +23,7 @@ pub(super) struct FeedRow {
     pub(super) manager: String,
 }
 
-/// Where a row stands in the order of the feed.
+/// The place of a row in the order of the feed.
 pub(super) type Position = (i64, i64, i64, i64);
 
 impl FeedRow {

@@ -27,7 +27,7 @@ pub(super) fn folded(changes: Vec<ResourceChange>) -> Vec<ResourceChange> {
     })
 }
 
-/// Whether what became of two is the same but for the cluster, as far as it is told. Controllers do not make as much of it in
+/// Whether what became of two is the same but for the cluster, as far as it is shown. Controllers do not make as much of it in
 /// each.
 fn is_same(one: &ResourceChange, other: &ResourceChange) -> bool {
     let place = |side: &Option<ResourceAt>| {

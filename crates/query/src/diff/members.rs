@@ -191,7 +191,7 @@ pub(super) fn position(change: &ResourceChange) -> Vec<String> {
     parts.into_iter().cloned().chain(sides.map(str::to_owned)).collect()
 }
 
-/// Cuts what a list tells of one resource.
+/// Cuts what a list shows of one resource.
 pub(super) fn shorten(change: &mut ResourceChange) {
     change.comparison.keep(DIFFERENCES_MAX, BYTES_MAX);
 }

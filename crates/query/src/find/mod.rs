@@ -1,7 +1,7 @@
 //! Search over everything that has a name, by words that people type.
 //!
 //! Names are compared one by one, in what belongs to the scope and nothing else: so that no order, no cut and no time
-//! depends on what others have, and any part of a name is found. What is found is held against the scope and the moment once
+//! depends on what others have, and any part of a name is found. What is found is compared with the scope and the moment once
 //! more, the best first, until there is enough.
 //!
 //! Why: docs/decisions/0035-search-scans-packed-lines.md.

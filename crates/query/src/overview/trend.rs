@@ -1,6 +1,6 @@
 //! The health of many environments over a span of time.
 //!
-//! What all of them showed at the beginning stands together in a segment, and what moved since in an index by time, so that
+//! What all of them showed at the beginning is kept together in a segment, and what moved since in an index by time, so that
 //! neither environments nor parts of the span are walked one by one. Of whom a caller lost or won sight meanwhile, and of a
 //! caller who sees little of all, each environment is read by itself.
 
