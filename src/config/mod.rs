@@ -44,4 +44,4 @@ pub use print::printable;
 pub use relations::read_relations;
 pub use schema::schema;
 pub use scripts::{ReadScriptsError, read_all_scripts, read_customizations, read_scripts};
-pub use settings::{ClusterConfig, Config, WatcherConfig};
+pub use settings::{ClusterConfig, Config, HubConfig, WatcherConfig};

@@ -12,6 +12,7 @@ mod clusters;
 mod damage;
 mod directory;
 mod files;
+mod hubs;
 mod modes;
 mod rbac;
 mod report;
@@ -53,6 +54,7 @@ pub async fn check(config: &Config, data: &Path, clusters: &[&ClusterConfig], cl
     let mut report = Report::default();
     report.checks.push(configuration(config));
     report.checks.extend(cluster_folders::check(config));
+    report.checks.extend(hubs::check(config).await);
     report.checks.extend(access::check(config, clock.now()));
     report.checks.extend(directory::check(data));
     report.checks.extend(files::check(data));
@@ -83,7 +85,7 @@ pub fn check_fully(data: &Path, progress: &mut dyn FnMut(u64, u64)) -> Vec<Check
 fn configuration(config: &Config) -> Check {
     let (clusters, environments) = (config.clusters.len(), config.environments.len());
     let message = format!("clusters: {clusters}, environments: {environments}");
-    if clusters == 0 {
+    if clusters == 0 && config.hubs.is_empty() {
         return Check::warning(CONFIGURATION, format!("{message}; nothing is watched"))
             .hint("add clusters under `clusters`");
     }

@@ -75,9 +75,11 @@ impl HubFollower {
                 continue;
             }
             let stop = tasks.stop().child_token();
-            let following = follow(name.clone(), settings.clone(), self.states.clone(), stop.clone());
-            // It is dropped with the task, which ends with the guard.
-            tasks.once("hub", following);
+            let (followed, states) = ((name.clone(), settings.clone()), self.states.clone());
+            tasks.keep_until("hub", stop.clone(), move |stop| {
+                let (name, settings) = followed.clone();
+                follow(name, settings, states.clone(), stop)
+            });
             self.following.insert(name, (settings, stop.drop_guard()));
         }
     }

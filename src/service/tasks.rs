@@ -74,11 +74,22 @@ impl Tasks {
     pub(super) fn keep<F>(
         &self,
         name: &'static str,
+        begin: impl FnMut(CancellationToken) -> F + Send + 'static,
+    ) where
+        F: Future<Output = ()> + Send,
+    {
+        self.keep_until(name, self.stop.clone(), begin);
+    }
+
+    /// The same of a task that may be asked to end before the others, by a token of its own.
+    pub(super) fn keep_until<F>(
+        &self,
+        name: &'static str,
+        stop: CancellationToken,
         mut begin: impl FnMut(CancellationToken) -> F + Send + 'static,
     ) where
         F: Future<Output = ()> + Send,
     {
-        let stop = self.stop.clone();
         self.tracker.spawn(async move {
             let mut pause = PAUSES.0;
             loop {
