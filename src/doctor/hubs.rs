@@ -23,10 +23,9 @@ async fn of_hub(hub: &HubConfig) -> Vec<Check> {
     let found = match read.unwrap_or_else(|_| Err(format!("no answer within {} s", PATIENCE.as_secs()))) {
         Ok((found, _)) => found,
         Err(error) => {
-            return vec![
-                Check::problem(&subject, format!("it cannot be read: {error}"))
-                    .hint("correct its connection, and let its account list and watch the objects of its `source`"),
-            ];
+            return vec![Check::problem(&subject, format!("it cannot be read: {error}")).hint(
+                "correct its connection, and let its account list and watch the objects of its `source`",
+            )];
         }
     };
     let mut checks = vec![match found.clusters.len() {
@@ -55,15 +54,16 @@ mod tests {
     #[tokio::test]
     async fn a_hub_is_read_and_what_has_no_credentials_is_named() {
         let hub = ApiServer::start("hub", builtin_kinds()).await.unwrap();
-        let text =
-            format!("hubs: [{{name: fleet, source: secrets, namespace: a, url: '{}'}}]\n", hub.url());
+        let text = format!("hubs: [{{name: fleet, source: secrets, namespace: a, url: '{}'}}]\n", hub.url());
         let config = crate::config::parse(&text, Path::new("x.yaml")).unwrap();
         let lines = async || -> Vec<String> {
             let checks = check(&config).await;
             checks.iter().map(|c| format!("{} {}", c.result.as_str(), c.message)).collect()
         };
         assert_eq!(lines().await, ["warning no clusters found"]);
-        hub.apply(json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "eu-1", "namespace": "a"}}));
+        hub.apply(
+            json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "eu-1", "namespace": "a"}}),
+        );
         let without = "problem cluster eu-1, Secret a/eu-1: it has no key `kubeconfig`";
         assert_eq!(lines().await, ["ok clusters: 1", without]);
         hub.stop().await;

@@ -163,7 +163,8 @@ fn every_key_of_the_configuration_is_documented() {
 fn every_configuration_that_a_document_shows_is_read() {
     // An excerpt names clusters of other excerpts, and files that are not there.
     let excerpt = ["unknown_cluster", "missing_key", "unreadable", "bad_script"];
-    let named = ["README.md", "docs/configuration.md", "docs/retention.md", "docs/diff.md", "docs/catalog.md"];
+    let named =
+        ["README.md", "docs/configuration.md", "docs/retention.md", "docs/diff.md", "docs/catalog.md"];
     let (mut wrong, mut seen) = (Vec::new(), 0);
     for page in named.map(str::to_owned).into_iter().chain(pages("docs/operations")) {
         let text = read(&page);

@@ -221,7 +221,9 @@ fn the_examples_that_are_shipped_fit_the_schema() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
     let example = std::fs::read_to_string(folder.join("examples/gitlab/strandline.yaml")).unwrap();
     let mut examples = vec![example];
-    for page in ["README.md", "docs/operations/install.md", "docs/configuration.md", "docs/operations/security.md"] {
+    for page in
+        ["README.md", "docs/operations/install.md", "docs/configuration.md", "docs/operations/security.md"]
+    {
         let text = std::fs::read_to_string(folder.join(page)).unwrap();
         examples
             .extend(text.split("```yaml\n").skip(1).map(|rest| rest.split("```").next().unwrap().to_owned()));
