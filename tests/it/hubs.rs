@@ -7,6 +7,7 @@ use data_encoding::BASE64;
 use serde_json::{Value, json};
 use strandline_sim::api_server::{ApiServer, ServedKind, builtin_kinds};
 
+use crate::control_plane::harness::{ControlPlane, skip_without_control_plane};
 use crate::server::{Result, Server, get, items};
 
 async fn cluster(name: &str) -> Result<ApiServer> {
@@ -178,4 +179,54 @@ async fn clusters_are_taken_from_profiles_with_the_credentials_of_a_program() ->
     server.until("/coverage?cluster=fleet.eu-2&state=gap", none).await?;
     assert!(std::fs::read_to_string(&asked)?.contains("one-of-the-fleet"));
     server.stop().await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_real_hub_says_what_its_role_lacks_and_gives_its_clusters_once_it_may() -> Result<()> {
+    let test = "a_real_hub_says_what_its_role_lacks_and_gives_its_clusters_once_it_may";
+    if skip_without_control_plane(test) {
+        return Ok(());
+    }
+    let (plane, folder) = (ControlPlane::start().await?, tempfile::tempdir()?);
+    // The hub is one of its own clusters, and the account for it is another one.
+    let admin = plane.kubectl(&["config", "view", "--minify", "--flatten", "--raw"]).await?;
+    for manifest in [
+        "{apiVersion: v1, kind: Namespace, metadata: {name: fleet}}".to_owned(),
+        "{apiVersion: v1, kind: ServiceAccount, metadata: {name: strandline, namespace: fleet}}".to_owned(),
+        secret("one", &admin).to_string(),
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "seen", "namespace": "fleet"}})
+            .to_string(),
+    ] {
+        plane.apply(&manifest).await?;
+    }
+    let kubeconfig = plane.kubeconfig_of(&[("strandline", "fleet")]).await?;
+    let config = format!(
+        "hubs:\n  - {{name: fleet, source: cluster_api, namespace: fleet, kubeconfig: '{}', \
+         namespace_environments: {{project: fleet, names: [fleet]}}}}\n",
+        kubeconfig.display()
+    );
+    let server = Server::start(folder.path(), &config).await?;
+    until_logged(&server, "secrets is forbidden").await?;
+
+    // The Role of the documents.
+    let page = crate::checkout::read("docs/operations/rbac.md");
+    let role = page.split("```text\n").find(|block| block.contains("kind: Role")).ok_or("a Role")?;
+    let role =
+        role.split("```").next().unwrap_or_default().replace("namespace: clusters", "namespace: fleet");
+    plane.apply(&role).await?;
+    plane
+        .apply(
+            "{apiVersion: rbac.authorization.k8s.io/v1, kind: RoleBinding, metadata: {name: strandline-hub, namespace: fleet}, \
+             roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: strandline-hub}, \
+             subjects: [{kind: ServiceAccount, name: strandline, namespace: fleet}]}",
+        )
+        .await?;
+    let resources = "/environments/fleet.fleet/resources?kind=ConfigMap";
+    server.until(resources, |list| names(list).contains(&"seen")).await?;
+
+    // A watch of the real server reports what changes.
+    plane.kubectl(&["delete", "secret", "one-kubeconfig", "--namespace", "fleet"]).await?;
+    server.until("/clusters", |list| items(list).count() == 0).await?;
+    server.stop().await?;
+    plane.stop().await
 }
