@@ -15,6 +15,7 @@ mod find;
 mod forget;
 mod graphql;
 mod images;
+mod login;
 mod metrics;
 mod onset;
 mod overview;

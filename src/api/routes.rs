@@ -2,8 +2,8 @@
 
 use super::{
     agents, catalog, changes, clusters, coverage, deployments, diffs, document, environments, events, fields,
-    find, forget, graphql, images, metrics, onset, overview, probes, projects, rebuild, relist, resources,
-    search, timeline, tokens, watch,
+    find, forget, graphql, images, login, metrics, onset, overview, probes, projects, rebuild, relist,
+    resources, search, timeline, tokens, watch,
 };
 use crate::app::AppState;
 use crate::app::selection::ENVIRONMENTS;
@@ -89,6 +89,8 @@ pub const ROUTES: &[Route<AppState>] = &[
     Route::at("/api/v1/relist")
         .get(&[CLUSTERS, KIND], |state, request| Box::pin(relist::report(state, request)))
         .post(&[CLUSTERS, KIND], |state, request| Box::pin(relist::begin(state, request))),
+    Route::at("/api/v1/whoami").get(&[], |_, request| Box::pin(login::who_am_i(request))),
+    Route::at("/api/v1/login").open().get(&[], |state, request| Box::pin(login::methods(state, request))),
     Route::at("/api/v1/tokens").get(&[], |state, request| Box::pin(tokens::list(state, request))),
     Route::at("/api/v1/clusters/{cluster}/forget")
         .post(&[], |state, request| Box::pin(forget::forget(state, request))),

@@ -8,6 +8,7 @@ mod config;
 mod diff;
 mod doctor;
 mod filter;
+mod login;
 mod objects;
 mod output;
 mod probe;
@@ -29,6 +30,7 @@ pub use diff::{DiffArgs, DiffFormat};
 pub(super) use doctor::RoleWidth;
 pub use doctor::{DoctorArgs, ReportFormat};
 pub use filter::{DeclaredArgs, EnvironmentsArgs, FilterArgs, OverviewArgs};
+pub use login::{ContextCommand, LoginArgs, LoginFlow, LogoutArgs, WhoamiArgs};
 pub use objects::{EdgesArgs, HealthArgs, LineFormat, ObjectsArgs};
 pub use output::{ColorChoice, ListArgs, OutputArgs, OutputFormat, ServerArgs, WatchArgs};
 pub use probe::ProbeArgs;
@@ -173,6 +175,34 @@ first: erasing it here does not revoke it.")]
   strandline token --name ci-of-shop --project shop/web --write
   strandline token --name admins --everything")]
     Token(TokenArgs),
+    /// Log in to a server, and keep the login for later commands
+    #[command(after_help = "Examples:
+  strandline login --server https://strandline.example.com
+  strandline login --server https://strandline.example.com --context prod --ca-file company-ca.pem
+  strandline login --server https://strandline.example.com --token-stdin < token
+  strandline login                                       again, at the server of the current context
+
+The login is kept in ~/.config/strandline/contexts.yaml, or below XDG_CONFIG_HOME, which only its owner may read.")]
+    Login(LoginArgs),
+    /// Log out: revoke the login at its provider, and remove it from the context
+    #[command(after_help = "Examples:
+  strandline logout
+  strandline logout --context prod")]
+    Logout(LogoutArgs),
+    /// Show who a server takes you for, what you may read and write, and until when
+    #[command(after_help = "Examples:
+  strandline whoami
+  strandline whoami --context prod -o json | jq -r .expires")]
+    Whoami(WhoamiArgs),
+    /// List the servers that you logged in to, or choose one
+    #[command(
+        subcommand,
+        after_help = "Examples:
+  strandline context list
+  strandline context use prod
+  strandline --context test get environments             for one command"
+    )]
+    Context(ContextCommand),
     /// Test a GitLab agent's configuration file, without a server
     #[command(subcommand)]
     Access(AccessCommand),
@@ -254,9 +284,12 @@ pub struct RebuildArgs {
     /// API token; visible to other users in the process list, so prefer --token-file
     #[arg(long, value_name = "TOKEN", requires = "server", conflicts_with = "token_file")]
     pub token: Option<TokenText>,
-    /// File with the API token; default: the environment variable STRANDLINE_TOKEN
+    /// File with the API token; default: the variable STRANDLINE_TOKEN, else the login of the server's context
     #[arg(long, value_name = "FILE", requires = "server")]
     pub token_file: Option<PathBuf>,
+    /// File with certificates (PEM) of authorities to trust besides those of this machine; default: STRANDLINE_CA_FILE
+    #[arg(long, value_name = "FILE", requires = "server")]
+    pub ca_file: Option<PathBuf>,
 }
 
 /// Arguments of `relist`.

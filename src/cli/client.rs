@@ -1,8 +1,12 @@
 //! Reads from a server over HTTP.
 
+mod problem;
+mod session;
 pub(super) mod stream;
+mod target;
 mod token;
 
+use std::path::Path;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -16,15 +20,18 @@ use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
-use serde::Deserialize;
 use serde_json::Value;
 
-use super::args::{AddressArgs, TokenText};
+use super::args::AddressArgs;
 use super::error::{CliError, Exit};
 use super::query::{Parameter, Parameters, with_query};
 use super::tls::{TRUST_HINT, tls};
+use session::Session;
 use strandline_syntax::diagnostics::of_json;
-use token::{token_of_environment, token_of_file};
+use token::bearer;
+
+pub(super) use problem::refused;
+pub(super) use target::{Credential, Target, variable};
 
 /// How long one answer may take.
 const TIMEOUT: Duration = Duration::from_secs(60);
@@ -39,50 +46,64 @@ const PAGE: u64 = strandline_query::PageRequest::MAX as u64;
 #[derive(Debug)]
 pub(super) struct Client {
     server: String,
-    /// The header that presents the token; marked so that nothing prints it.
-    authorization: Option<HeaderValue>,
+    authorization: Authorization,
+    context: Option<String>,
     http: legacy::Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
 }
 
-/// What the client reads of a problem.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct ProblemText {
-    code: String,
-    detail: String,
-    errors: Vec<ParameterText>,
-    candidates: Vec<Candidate>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct ParameterText {
-    parameter: String,
-    detail: String,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Candidate {
-    cluster: String,
+/// What the client presents.
+#[derive(Debug)]
+enum Authorization {
+    Nothing,
+    Token(HeaderValue),
+    Login(Session),
 }
 
 impl Client {
-    /// A client of the server that the arguments name, with the token that they or the environment give.
+    /// A client of the server that the arguments name, or else the environment or a context, with the token that they give.
     pub(super) fn of(args: &AddressArgs) -> Result<Self, CliError> {
-        let token = match (&args.token, &args.token_file) {
-            (Some(token), _) => Some(token.clone()),
-            (None, Some(path)) => Some(token_of_file(path)?),
-            (None, None) => token_of_environment()?,
-        };
-        Client::new(&args.server, token.as_ref())
+        Client::at(Target::of(args)?)
     }
 
-    /// A client of the server at this address.
-    fn new(server: &str, token: Option<&TokenText>) -> Result<Self, CliError> {
+    /// A client of this server.
+    pub(super) fn at(target: Target) -> Result<Self, CliError> {
+        let Target { server, ca_file, credential, context } = target;
+        let client = Client::new(&server, ca_file.as_deref())?;
+        let authorization = match credential {
+            Credential::Nothing => Authorization::Nothing,
+            Credential::Token(token) => bearer(&token).map_or(Authorization::Nothing, Authorization::Token),
+            Credential::Login(tokens) => {
+                let context = context.clone().unwrap_or_default();
+                Authorization::Login(Session::new(context, tokens, ca_file))
+            }
+        };
+        Ok(Client { authorization, context, ..client })
+    }
+
+    /// The same, which renews no login: for a command that is given up after a time.
+    pub(super) fn unrenewed(self) -> Self {
+        let authorization = match self.authorization {
+            Authorization::Login(session) => Authorization::Login(session.unrenewed()),
+            other => other,
+        };
+        Client { authorization, ..self }
+    }
+
+    /// The address of the server.
+    pub(super) fn server(&self) -> &str {
+        &self.server
+    }
+
+    /// The context that the server comes from, or whose server it is.
+    pub(super) fn context(&self) -> Option<&str> {
+        self.context.as_deref()
+    }
+
+    /// A client of the server at this address, who presents nothing.
+    fn new(server: &str, ca_file: Option<&Path>) -> Result<Self, CliError> {
         let wrong = |why: &str| {
             CliError::new(format!("connecting to `{server}`"), why)
-                .hint("set --server or STRANDLINE_SERVER to a URL such as http://127.0.0.1:7979")
+                .hint("set --server or STRANDLINE_SERVER to a URL such as http://127.0.0.1:7979, or log in with `strandline login --server URL`")
                 .exit(Exit::Usage)
         };
         let uri: Uri = server.parse().map_err(|_| wrong("invalid URL"))?;
@@ -94,17 +115,13 @@ impl Client {
         if uri.query().is_some() {
             return Err(wrong("the URL has a query string"));
         }
-        let tls = tls(encrypted)
+        let tls = tls(encrypted, ca_file)
             .map_err(|error| CliError::new(format!("connecting to `{server}`"), error).hint(TRUST_HINT))?;
         let connector =
             HttpsConnectorBuilder::new().with_tls_config(tls).https_or_http().enable_http1().build();
         let http = legacy::Client::builder(TokioExecutor::new()).build(connector);
-        let authorization = token.and_then(|token| {
-            let mut value = HeaderValue::from_str(&format!("Bearer {}", token.as_str())).ok()?;
-            value.set_sensitive(true);
-            Some(value)
-        });
-        Ok(Client { server: server.trim_end_matches('/').to_owned(), authorization, http })
+        let (server, authorization) = (server.trim_end_matches('/').to_owned(), Authorization::Nothing);
+        Ok(Client { server, authorization, context: None, http })
     }
 
     /// One answer; `what` says in errors what was being done.
@@ -164,10 +181,13 @@ impl Client {
     /// What to do about a token that is missing or not known.
     fn unauthorized(&self, error: CliError) -> CliError {
         let hint = match self.authorization {
-            None => {
-                "set --token-file or STRANDLINE_TOKEN; an administrator of the server can generate a token with `strandline token`"
+            Authorization::Nothing => {
+                "log in with `strandline login`, or set --token-file or STRANDLINE_TOKEN; an administrator of the server can generate a token with `strandline token`"
             }
-            Some(_) => "check that the token is one of this server, and still in its configuration",
+            Authorization::Token(_) => {
+                "check that the token is one of this server, and still in its configuration"
+            }
+            Authorization::Login(_) => "log in again with `strandline login`",
         };
         error.hint(hint).exit(Exit::Usage)
     }
@@ -175,7 +195,12 @@ impl Client {
     async fn sent(&self, what: &str, request: Builder, body: Bytes) -> Result<Response<Incoming>, CliError> {
         let request = request.body(Full::new(body));
         let mut request = request.map_err(|error| CliError::new(what, error))?;
-        request.headers_mut().extend(self.authorization.clone().map(|value| (AUTHORIZATION, value)));
+        let authorization = match &self.authorization {
+            Authorization::Nothing => None,
+            Authorization::Token(header) => Some(header.clone()),
+            Authorization::Login(session) => session.header().await?,
+        };
+        request.headers_mut().extend(authorization.map(|value| (AUTHORIZATION, value)));
         self.http.request(request).await.map_err(|error| {
             let why = root(&error);
             let hint = match why.starts_with("invalid peer certificate") {
@@ -244,57 +269,6 @@ fn root(error: &dyn std::error::Error) -> String {
     cause.to_string()
 }
 
-/// A problem in the words of the command line.
-pub(super) fn refused(
-    what: &str,
-    server: &str,
-    query: &[Parameter],
-    status: StatusCode,
-    body: &[u8],
-) -> CliError {
-    let problem: ProblemText = serde_json::from_slice(body).unwrap_or_default();
-    if problem.code.is_empty() {
-        return CliError::new(what, format!("{server} responded with {status}"))
-            .hint(format!("check that {server} is a Strandline server"));
-    }
-    // What was typed is what can be mended, whatever the parameter is called that carries it.
-    let argument =
-        |name: &str| query.iter().find(|given| given.name == name).and_then(|given| given.argument);
-    let why = match problem.errors.as_slice() {
-        [] if ["future_moment", "compacted"].contains(&problem.code.as_str()) => {
-            match argument("at").or(argument("to")) {
-                Some(argument) => format!("{argument}: {}", problem.detail),
-                None => problem.detail,
-            }
-        }
-        [] => problem.detail,
-        errors => {
-            let named = |error: &ParameterText| match argument(&error.parameter) {
-                Some(argument) => format!("{argument}: {}", error.detail),
-                None => format!("{}: {}", error.parameter, error.detail),
-            };
-            errors.iter().map(named).collect::<Vec<_>>().join("; ")
-        }
-    };
-    let error = CliError::new(what, why);
-    match (problem.code.as_str(), status) {
-        ("question_too_long", _) => {
-            error.hint("narrow the query: add a filter, or use a smaller page or a shorter period")
-        }
-        ("view_building" | "too_many_requests" | "overloaded" | "too_many_connections", _) => {
-            error.hint("try again in a few seconds")
-        }
-        ("ambiguous_uid", _) => {
-            let clusters: Vec<_> = problem.candidates.into_iter().map(|one| one.cluster).collect();
-            error.hint(format!("choose one with --cluster: {}", clusters.join(", ")))
-        }
-        ("misdirected_request", _) => error.hint("use a host name that the server's configuration lists"),
-        (_, StatusCode::NOT_FOUND) => error.exit(Exit::NotFound),
-        (_, StatusCode::BAD_REQUEST) => error.exit(Exit::Usage),
-        _ => error,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::path::Path;
@@ -323,29 +297,6 @@ mod tests {
             let error = Client::new(address, None).err();
             assert_eq!(error.map(|error| error.exit), Some(Exit::Usage), "{address}");
         }
-    }
-
-    #[test]
-    fn problems_decide_the_exit_code() {
-        let refused = |status, body: &str| refused("reading", "http://s", &[], status, body.as_bytes());
-        let gone = refused(StatusCode::NOT_FOUND, r#"{"code":"not_found","detail":"there is no x"}"#);
-        assert_eq!((gone.lines().as_str(), gone.exit), ("error: reading: there is no x", Exit::NotFound));
-        let wrong = refused(
-            StatusCode::BAD_REQUEST,
-            r#"{"code":"invalid_parameter","detail":"","errors":[{"parameter":"at","detail":"no"}]}"#,
-        );
-        assert_eq!((wrong.lines().as_str(), wrong.exit), ("error: reading: at: no", Exit::Usage));
-        let stranger = refused(StatusCode::NOT_FOUND, "<html>");
-        assert_eq!(stranger.exit, Exit::Failure, "another server's 404 says nothing of ours");
-        assert_eq!(
-            refused(
-                StatusCode::CONFLICT,
-                r#"{"code":"ambiguous_uid","detail":"two","candidates":[{"cluster":"a"},{"cluster":"b"}]}"#
-            )
-            .hint
-            .as_deref(),
-            Some("choose one with --cluster: a, b")
-        );
     }
 
     /// A server of three items in pages of two, whose pages after the first refuse a moment.
@@ -412,7 +363,8 @@ mod tests {
         let (address, _end) = served(mount(WHO, &Guarded(Arc::new(access)), respond::problem)).await;
         let ask = async |token: Option<&str>, token_file: Option<PathBuf>| {
             let token = token.map(|token| token.parse().expect("a token"));
-            let args = AddressArgs { server: address.clone(), token, token_file };
+            let args =
+                AddressArgs { server: Some(address.clone()), token, token_file, ..AddressArgs::default() };
             Client::of(&args)?.get("asking", "/who", &[]).await
         };
         let ci = Ok(serde_json::json!({ "by": "ci" }));

@@ -13,6 +13,8 @@ mod changes;
 mod client;
 mod completion;
 mod config;
+mod context;
+mod contexts;
 mod coverage;
 mod diff;
 mod doctor;
@@ -29,9 +31,11 @@ mod images;
 mod incidents;
 mod kinds;
 mod line;
+mod login;
 mod man;
 mod manifest;
 mod objects;
+mod oidc;
 mod onset;
 mod open;
 mod output;
@@ -56,17 +60,19 @@ mod tree;
 mod views;
 mod wait;
 mod watch;
+mod whoami;
 mod why;
 
 pub use args::{
     AccessCheckArgs, AccessCommand, AddressArgs, BackupArgs, ChangesArgs, Cli, ColorChoice, Command,
-    CompletionArgs, ConfigCommand, ConfigFileArgs, CoverageArgs, DeclaredArgs, DemoArgs, DiffArgs,
-    DiffFormat, DoctorArgs, EdgesArgs, EnvironmentsArgs, EventsArgs, ExportArgs, FilterArgs, FindArgs,
-    ForgetArgs, GetCommand, HealthArgs, HistoryArgs, ImagesArgs, ImportArgs, ImportForm, KindsArgs,
-    LeftBehindArgs, LineFormat, ListArgs, ManArgs, ObjectsArgs, OnsetArgs, OpenArgs, OutputArgs,
-    OutputFormat, OverviewArgs, PlaceArgs, ProbeArgs, ReadCommand, RebuildArgs, RedactArgs, RelistArgs,
-    ReportFormat, RestoreArgs, SearchArgs, ServeArgs, ServerArgs, Subject, TimelineArgs, TokenArgs,
-    TokenText, TreeArgs, VersionArgs, WaitArgs, WaitCondition, WatchArgs, WhyArgs,
+    CompletionArgs, ConfigCommand, ConfigFileArgs, ContextCommand, CoverageArgs, DeclaredArgs, DemoArgs,
+    DiffArgs, DiffFormat, DoctorArgs, EdgesArgs, EnvironmentsArgs, EventsArgs, ExportArgs, FilterArgs,
+    FindArgs, ForgetArgs, GetCommand, HealthArgs, HistoryArgs, ImagesArgs, ImportArgs, ImportForm, KindsArgs,
+    LeftBehindArgs, LineFormat, ListArgs, LoginArgs, LoginFlow, LogoutArgs, ManArgs, ObjectsArgs, OnsetArgs,
+    OpenArgs, OutputArgs, OutputFormat, OverviewArgs, PlaceArgs, ProbeArgs, ReadCommand, RebuildArgs,
+    RedactArgs, RelistArgs, ReportFormat, RestoreArgs, SearchArgs, ServeArgs, ServerArgs, Subject,
+    TimelineArgs, TokenArgs, TokenText, TreeArgs, VersionArgs, WaitArgs, WaitCondition, WatchArgs,
+    WhoamiArgs, WhyArgs,
 };
 pub use completion::answer_shell;
 pub use error::{CliError, Exit, Outcome};
@@ -97,6 +103,10 @@ pub fn run(cli: &Cli) -> Result<Outcome, CliError> {
         Command::Manifest => manifest::run(),
         Command::Edges(args) => edges::run(args),
         Command::Token(args) => token::run(args),
+        Command::Login(args) => login::login(args),
+        Command::Logout(args) => login::logout(args),
+        Command::Whoami(args) => whoami::run(args),
+        Command::Context(command) => context::run(command),
         Command::Access(AccessCommand::Check(args)) => access::check(args),
         Command::Open(args) => open::run(args),
         Command::Completion(args) => completion::run(args),

@@ -14,8 +14,9 @@ use strandline_syntax::percent_encode;
 
 /// Runs the command.
 pub(super) fn run(args: &OpenArgs) -> Result<(), CliError> {
-    let page = runtime()?.block_on(page(args))?;
-    let url = format!("{}{page}", args.server.address.server.trim_end_matches('/'));
+    let client = Client::of(&args.server.address)?;
+    let page = runtime()?.block_on(page(args, &client))?;
+    let url = format!("{}{page}", client.server());
     write(&format!("{url}\n"))?;
     if args.print {
         return Ok(());
@@ -26,14 +27,13 @@ pub(super) fn run(args: &OpenArgs) -> Result<(), CliError> {
 }
 
 /// The path of the page; a time is pinned by its offset, so that the page that was opened and its address stay the same.
-async fn page(args: &OpenArgs) -> Result<String, CliError> {
+async fn page(args: &OpenArgs, client: &Client) -> Result<String, CliError> {
     let past = args.server.at.is_some_and(|at| at != At::Now);
     let Some(subject) = &args.subject else { return Ok(with_query("/", &parameters(&args.server))) };
     match subject.strip_prefix("environment/").unwrap_or(subject) {
         id if !id.contains('/') => {
             let what = format!("opening {id}");
             let path = format!("/environments/{}", percent_encode(id));
-            let client = Client::of(&args.server.address)?;
             let answer = client.get(&what, &format!("/api/v1{path}"), &parameters(&args.server)).await?;
             let found: Answer<Environment> = typed(&what, answer)?;
             let at = past.then_some(found.metadata.offset);
@@ -42,9 +42,7 @@ async fn page(args: &OpenArgs) -> Result<String, CliError> {
         resource => {
             let wrong = |why| CliError::new(format!("opening {resource}"), why).exit(Exit::Usage);
             let subject: Subject = resource.parse().map_err(wrong)?;
-            let client = Client::of(&args.server.address)?;
-            let Address { uid, cluster } =
-                address::find(&client, &args.server, &subject, &args.place).await?;
+            let Address { uid, cluster } = address::find(client, &args.server, &subject, &args.place).await?;
             let query = parameters(&args.server).add("cluster", cluster.as_slice());
             Ok(with_query(&format!("/resources/{}", percent_encode(uid.as_str())), &query))
         }

@@ -16,7 +16,7 @@ pub(super) fn run(args: &ProbeArgs) -> Result<(), CliError> {
 }
 
 async fn probe(args: &ProbeArgs) -> Result<(), CliError> {
-    let client = Client::of(&args.server)?;
+    let client = Client::of(&args.server)?.unrenewed();
     let path = if args.live { "/livez" } else { "/readyz?verbose" };
     let limit = Duration::from_secs(args.timeout);
     let answer = tokio::time::timeout(limit, client.status(WHAT, path)).await;

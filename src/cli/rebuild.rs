@@ -46,8 +46,13 @@ fn here(args: &RebuildArgs) -> Result<(), CliError> {
 
 /// Has a server build, and follows it to its end.
 async fn in_server(server: &str, args: &RebuildArgs) -> Result<(), CliError> {
-    let (token, token_file) = (args.token.clone(), args.token_file.clone());
-    let client = Client::of(&AddressArgs { server: server.to_owned(), token, token_file })?;
+    let client = Client::of(&AddressArgs {
+        server: Some(server.to_owned()),
+        token: args.token.clone(),
+        token_file: args.token_file.clone(),
+        ca_file: args.ca_file.clone(),
+        context: None,
+    })?;
     let mut report = client.post(WHAT, "/api/v1/rebuild").await?;
     let mut progress = Progress::new(number(&report, "resumed_at"));
     while report["state"] == "building" {

@@ -3,4 +3,4 @@
 pub(super) use crate::http::outgoing::tls;
 
 /// What to do where a certificate is not trusted.
-pub(super) const TRUST_HINT: &str = "if an authority of your own signed the certificate, set SSL_CERT_FILE to a file with that authority's certificate";
+pub(super) const TRUST_HINT: &str = "if an authority of your own signed the certificate, name a file with that authority's certificate with --ca-file, or set STRANDLINE_CA_FILE";

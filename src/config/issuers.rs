@@ -5,9 +5,10 @@ use std::collections::{BTreeSet, HashMap};
 use serde_saphyr::Spanned;
 
 use super::check::Check;
-use super::file::{Issuer, Jobs, Login, Users};
+use super::file::{CommandLine, Issuer, Jobs, Login, Users};
 use crate::http::auth::{
-    Algorithm, ClientSecret, IssuerConfig, JobRules, LoginConfig, Mapping, UserRules, is_trustworthy,
+    Algorithm, ClientSecret, CommandLineLogin, IssuerConfig, JobRules, LoginConfig, Mapping, UserRules,
+    is_trustworthy,
 };
 use strandline_model::EnvironmentId;
 
@@ -44,11 +45,17 @@ impl Check {
                     Some("use the URL of this server, and name it where tokens are requested".to_owned());
             }
             let login = issuer.login.as_ref().and_then(|login| self.login(login));
-            let several = issuers.iter().any(|one: &IssuerConfig| one.login.is_some());
-            if issuer.login.is_some() && (several || issuer.users.is_none()) {
-                let message = format!("the issuer `{name}` cannot have `login`");
-                self.report(at, "bad_issuer", message).hint =
-                    Some("`login` is for one issuer, and for one with `users`".to_owned());
+            let command_line = issuer.command_line.as_ref().and_then(|login| self.command_line(login));
+            let before = |has: fn(&IssuerConfig) -> bool| issuers.iter().any(has);
+            for (key, is_there, several) in [
+                ("login", issuer.login.is_some(), before(|one| one.login.is_some())),
+                ("command_line", issuer.command_line.is_some(), before(|one| one.command_line.is_some())),
+            ] {
+                if is_there && (several || issuer.users.is_none()) {
+                    let message = format!("the issuer `{name}` cannot have `{key}`");
+                    self.report(at, "bad_issuer", message).hint =
+                        Some(format!("`{key}` is for one issuer, and for one with `users`"));
+                }
             }
             let algorithms = self.algorithms(&issuer.algorithms);
             let mapping = match (&issuer.jobs, &issuer.users) {
@@ -69,6 +76,7 @@ impl Check {
                 jwks_url: issuer.jwks_url.as_ref().map(|address| address.value.clone()),
                 mapping,
                 login,
+                command_line,
             }));
         }
         issuers
@@ -110,6 +118,21 @@ impl Check {
         };
         let scopes = written.scopes.clone().unwrap_or_else(|| vec!["profile".to_owned()]);
         Some(LoginConfig { public_url: url.to_owned(), client_secret, scopes })
+    }
+
+    fn command_line(&mut self, written: &CommandLine) -> Option<CommandLineLogin> {
+        let client_id = written.client_id.value.trim();
+        if client_id.is_empty() {
+            let message = "the `client_id` of `command_line` is empty";
+            self.report(written.client_id.referenced, "bad_name", message).hint =
+                Some("use the client id of a public client that is registered at the issuer".to_owned());
+            return None;
+        }
+        Some(CommandLineLogin {
+            client_id: client_id.to_owned(),
+            scopes: written.scopes.clone().unwrap_or_else(|| vec!["profile".to_owned()]),
+            redirect_port: written.redirect_port.map(std::num::NonZeroU16::get),
+        })
     }
 
     fn jobs(&mut self, issuer: &Issuer, written: &Jobs) -> JobRules {

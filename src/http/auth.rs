@@ -32,14 +32,14 @@ use known::Known;
 use report::token_report;
 use strandline_clock::Clock;
 use strandline_model::Timestamp;
-use strandline_protocol::TokensReport;
+use strandline_protocol::{LoginMethods, OidcLogin, TokensReport};
 use strandline_query::{Scope, Stamp};
 use strandline_sqlite::Asker;
 use wrong::{Verdict, WrongTokens};
 
 pub use browsers::Begun;
 pub use claims::{JobRules, Mapping, UserRules};
-pub use issuer::{Fetch, IssuerConfig, REFRESH, is_trustworthy};
+pub use issuer::{CommandLineLogin, Fetch, IssuerConfig, REFRESH, is_trustworthy};
 pub use jws::Algorithm;
 pub use login::{
     CALLBACK, ClientSecret, LOGIN_COOKIE, LoginConfig, LoginFailure, SESSION_COOKIE, TO_COOKIE, cookie,
@@ -172,6 +172,21 @@ impl Authenticator {
             Some(token_report(config, token.used(), token.has_expired(now)))
         });
         TokensReport { items: items.collect(), since: self.since, problem: self.problem().map(str::to_owned) }
+    }
+
+    /// How the command line logs in, which whoever reaches the server may know.
+    pub fn login_methods(&self) -> LoginMethods {
+        let of_command_line = |issuer: &Arc<Issuer>| {
+            let login = issuer.config.command_line.as_ref()?;
+            let scopes = ["openid".to_owned()].into_iter().chain(login.scopes.iter().cloned());
+            Some(OidcLogin {
+                issuer: issuer.config.issuer.clone(),
+                client_id: login.client_id.clone(),
+                scopes: scopes.collect(),
+                redirect_port: login.redirect_port,
+            })
+        };
+        LoginMethods { oidc: self.known().issuers.iter().find_map(of_command_line) }
     }
 
     /// Fetches the keys of all issuers.

@@ -5,6 +5,8 @@ use std::sync::{Arc, LazyLock};
 use super::problem::{Problem, ProblemCode};
 use crate::catalog::Authority;
 use strandline_gitlab::Membership;
+use strandline_model::Timestamp;
+use strandline_protocol::{AuthenticationMethod, Rights, WhoAmI};
 
 /// The caller, by their token or its absence.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -25,8 +27,10 @@ pub struct Caller {
     pub writes_everything: bool,
     /// The CI job that they are, if they are one: it writes of its environment alone.
     pub job: Option<Job>,
-    /// Whether a browser says who they are by itself, so that what is written has to come from a page of ours.
-    pub by_cookie: bool,
+    /// How they were authenticated.
+    pub method: AuthenticationMethod,
+    /// Until when that lasts at most.
+    pub expires: Option<Timestamp>,
 }
 
 /// What the token of a CI job proves of it.
@@ -46,7 +50,7 @@ impl Caller {
 
     /// Somebody on this machine who only reads: sees everything.
     pub fn local_reader() -> Self {
-        Caller { everything: true, ..Caller::named("(local)") }
+        Caller { everything: true, method: AuthenticationMethod::Local, ..Caller::named("(local)") }
     }
 
     /// Anybody, where no token is configured: sees everything and writes nothing.
@@ -70,13 +74,33 @@ impl Caller {
             writes: Membership::default(),
             writes_everything: false,
             job: None,
-            by_cookie: false,
+            method: AuthenticationMethod::None,
+            expires: None,
         }
     }
 
     /// Whether a project is theirs, by the rule by which they see what belongs to it.
     pub fn has(&self, project: &str) -> bool {
         self.everything || self.member.holds(project)
+    }
+
+    /// What they are told of themselves.
+    pub fn who_am_i(&self) -> WhoAmI {
+        let rights = |everything, member: &Membership| Rights {
+            everything,
+            projects: member.projects().clone(),
+            groups: member.groups().clone(),
+        };
+        let writes = rights(self.writes_everything, &self.writes);
+        WhoAmI {
+            name: self.name.clone(),
+            user: self.user.clone(),
+            method: self.method,
+            expires: self.expires,
+            reads: rights(self.everything, &self.member),
+            writes: if self.write { writes } else { Rights::default() },
+            job_environment: self.job.as_ref().map(|job| job.environment.clone()),
+        }
     }
 
     /// Whether they presented a token.

@@ -1,6 +1,7 @@
 //! Requests that the server or the command line sends: whom they trust, and small documents of other servers.
 
 use std::error::Error;
+use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -9,9 +10,11 @@ use http::header::{ACCEPT, CONTENT_TYPE};
 use http::request::Builder;
 use http::{Request, StatusCode};
 use http_body_util::{BodyExt, Full, Limited};
-use hyper_rustls::{ConfigBuilderExt, HttpsConnector, HttpsConnectorBuilder};
+use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::{Client, connect::HttpConnector};
 use hyper_util::rt::TokioExecutor;
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
 use rustls::{ClientConfig, RootCertStore};
 
 /// How long an answer may take.
@@ -20,15 +23,37 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 /// The largest document that is read.
 const DOCUMENT_BYTES_MAX: usize = 1024 * 1024;
 
-/// How connections are encrypted: by what this machine trusts, which is read only where an address asks for it.
-pub fn tls(encrypted: bool) -> Result<ClientConfig, Box<dyn Error + Send + Sync>> {
+/// How connections are encrypted: by the authorities that this machine trusts, and those of a file besides. They are read only
+/// where an address asks for it.
+///
+/// # Errors
+/// When the file cannot be used, or nobody is trusted.
+pub fn tls(encrypted: bool, ca_file: Option<&Path>) -> Result<ClientConfig, Box<dyn Error + Send + Sync>> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
-    let config = match encrypted {
-        true => config.with_native_roots()?,
-        false => config.with_root_certificates(RootCertStore::empty()),
-    };
-    Ok(config.with_no_client_auth())
+    let roots = if encrypted { authorities(ca_file)? } else { RootCertStore::empty() };
+    Ok(config.with_root_certificates(roots).with_no_client_auth())
+}
+
+fn authorities(ca_file: Option<&Path>) -> Result<RootCertStore, Box<dyn Error + Send + Sync>> {
+    let mut roots = RootCertStore::empty();
+    let native = rustls_native_certs::load_native_certs();
+    roots.add_parsable_certificates(native.certs);
+    if let Some(path) = ca_file {
+        let wrong = |why: &dyn std::fmt::Display| format!("cannot read {}: {why}", path.display());
+        let pem = std::fs::read(path).map_err(|error| wrong(&error))?;
+        let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&pem).collect();
+        let found = found.map_err(|_| wrong(&"it is no PEM"))?;
+        let (added, ignored) = roots.add_parsable_certificates(found);
+        if added == 0 || ignored > 0 {
+            return Err(wrong(&"it has no certificate, or one that cannot be read").into());
+        }
+    }
+    if roots.is_empty() {
+        let why = native.errors.first().map_or_else(|| "there are none".to_owned(), ToString::to_string);
+        return Err(format!("cannot read the authorities that this machine trusts: {why}").into());
+    }
+    Ok(roots)
 }
 
 type HttpClient = Client<HttpsConnector<HttpConnector>, Full<Bytes>>;
@@ -49,17 +74,16 @@ impl std::fmt::Debug for OutgoingRequest {
     }
 }
 
-/// The answer, a small document. Redirects are not followed: what the configuration names is what is asked.
+/// Fetches small documents of other servers.
+#[derive(Clone)]
+pub struct Documents(HttpClient);
+
+/// The answer, a small document, by what this machine trusts.
 ///
 /// # Errors
 /// Why there is none.
 pub async fn send(asked: OutgoingRequest) -> Result<(StatusCode, Bytes), String> {
-    let OutgoingRequest { url, form } = asked;
-    let request = match &form {
-        Some(_) => Request::post(&url).header(CONTENT_TYPE, "application/x-www-form-urlencoded"),
-        None => Request::get(&url),
-    };
-    answer(&url, request, form.map_or_else(Bytes::new, Bytes::from)).await
+    default_client()?.send(asked).await
 }
 
 /// Posts JSON; the answer counts only by its status.
@@ -68,18 +92,47 @@ pub async fn send(asked: OutgoingRequest) -> Result<(StatusCode, Bytes), String>
 /// Why there is none.
 pub async fn post_json(url: &str, body: Vec<u8>) -> Result<StatusCode, String> {
     let request = Request::post(url).header(CONTENT_TYPE, "application/json");
-    answer(url, request, body.into()).await.map(|(status, _)| status)
+    answer(&default_client()?.0, url, request, body.into()).await.map(|(status, _)| status)
 }
 
-async fn answer(url: &str, request: Builder, body: Bytes) -> Result<(StatusCode, Bytes), String> {
-    static CLIENT: OnceLock<Result<HttpClient, String>> = OnceLock::new();
-    let client = CLIENT.get_or_init(|| {
-        let tls = tls(true).map_err(|error| format!("cannot read the trusted authorities: {error}"))?;
+/// Who trusts what this machine trusts.
+fn default_client() -> Result<&'static Documents, String> {
+    static CLIENT: OnceLock<Result<Documents, String>> = OnceLock::new();
+    CLIENT.get_or_init(|| Documents::new(true, None)).as_ref().map_err(Clone::clone)
+}
+
+impl Documents {
+    /// From servers that this machine trusts, or whose authority is in this file; `encrypted` where one is asked by https.
+    ///
+    /// # Errors
+    /// When whom to trust cannot be read.
+    pub fn new(encrypted: bool, ca_file: Option<&Path>) -> Result<Self, String> {
+        let tls = tls(encrypted, ca_file).map_err(|error| error.to_string())?;
         let connector =
             HttpsConnectorBuilder::new().with_tls_config(tls).https_or_http().enable_http1().build();
-        Ok(Client::builder(TokioExecutor::new()).build(connector))
-    });
-    let client = client.as_ref().map_err(Clone::clone)?;
+        Ok(Documents(Client::builder(TokioExecutor::new()).build(connector)))
+    }
+
+    /// The answer, a small document. Redirects are not followed: what the configuration names is what is asked.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub async fn send(&self, asked: OutgoingRequest) -> Result<(StatusCode, Bytes), String> {
+        let OutgoingRequest { url, form } = asked;
+        let request = match &form {
+            Some(_) => Request::post(&url).header(CONTENT_TYPE, "application/x-www-form-urlencoded"),
+            None => Request::get(&url),
+        };
+        answer(&self.0, &url, request, form.map_or_else(Bytes::new, Bytes::from)).await
+    }
+}
+
+async fn answer(
+    client: &HttpClient,
+    url: &str,
+    request: Builder,
+    body: Bytes,
+) -> Result<(StatusCode, Bytes), String> {
     let request = request
         .header(ACCEPT, "application/json")
         .body(Full::new(body))

@@ -281,7 +281,7 @@ async fn answer<S: Gate>(route: &'static Route<S>, state: S, asked: Asked<'_>) -
         state.prepare(context).await;
         state.caller(context)?
     };
-    if !gets && caller.by_cookie {
+    if !gets && caller.method.is_of_browsers() {
         origin::require_ours(context)?;
     }
     let audited = !open && (!operation.reads || state.audits_reads());

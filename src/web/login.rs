@@ -62,7 +62,7 @@ pub(super) async fn page(state: AppState, request: Request) -> Result<Response, 
     let read = request.query.reader();
     let (to, error) = (read.text(TO), read.text(ERROR));
     read.finish()?;
-    let caller = state.access.caller(&request.context).ok().filter(|caller| caller.by_cookie);
+    let caller = state.access.caller(&request.context).ok().filter(|caller| caller.method.is_of_browsers());
     let name = caller.map(|caller| caller.user.clone().unwrap_or_else(|| caller.name.clone()));
     let to = percent_encode(local_path(to.as_deref().unwrap_or("/")));
     let issuer = state.access.login_name().map(|name| (name, format!("/login/start?to={to}")));

@@ -48,8 +48,17 @@ async fn proxy(to: SocketAddr) -> Result<SocketAddr> {
 
 /// What a command prints, or the error that it ends with, where this file holds the authorities that are trusted.
 async fn ask(server: &str, authorities: &Path) -> Result<String, String> {
+    ask_with(server, authorities, &[]).await
+}
+
+/// The same with more arguments.
+async fn ask_with(server: &str, authorities: &Path, more: &[&str]) -> Result<String, String> {
     let mut command = Command::new(PROGRAM);
-    command.args(["get", "clusters", "--server", server]).env("NO_COLOR", "1").stdin(Stdio::null());
+    command
+        .args(["get", "clusters", "--server", server])
+        .args(more)
+        .env("NO_COLOR", "1")
+        .stdin(Stdio::null());
     command.env("SSL_CERT_FILE", authorities).env_remove("SSL_CERT_DIR");
     let output = command.output().await.map_err(|error| error.to_string())?;
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
@@ -70,9 +79,18 @@ async fn a_server_behind_tls_is_asked_if_its_certificate_is_trusted() -> Result<
     // The server's own certificate is no authority.
     let others = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/https/server.pem");
     let refused = ask(&proxied, &others).await.expect_err("nobody vouches for it");
-    assert!(refused.contains("invalid peer certificate") && refused.contains("SSL_CERT_FILE"), "{refused}");
+    assert!(refused.contains("invalid peer certificate") && refused.contains("--ca-file"), "{refused}");
     let none = ask(&proxied, &folder.path().join("none.pem")).await.expect_err("no authority is known");
-    assert!(none.contains("SSL_CERT_FILE"), "{none}");
+    assert!(none.contains("--ca-file"), "{none}");
+
+    // An authority of one's own besides those of the machine, or where the machine has none.
+    for trusted in [&others, &folder.path().join("none.pem")] {
+        let listed = ask_with(&proxied, trusted, &["--ca-file", AUTHORITY]).await?;
+        assert!(listed.contains("gone"), "{listed}");
+    }
+    let file = folder.path().join("config.yaml").display().to_string();
+    let wrong = ask_with(&proxied, &others, &["--ca-file", &file]).await.expect_err("no certificate");
+    assert!(wrong.contains("config.yaml") && wrong.contains("certificate"), "{wrong}");
     let without =
         ask(&format!("https://{plain}"), Path::new(AUTHORITY)).await.expect_err("it speaks plain HTTP");
     assert!(without.contains("cannot connect"), "{without}");

@@ -28,6 +28,7 @@ mod hostile;
 mod https;
 mod hubs;
 mod kept_log;
+mod login;
 mod monitoring;
 mod namespaces;
 mod old_logs;

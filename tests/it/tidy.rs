@@ -155,6 +155,10 @@ fn whatever_runs_is_watched() {
         ("crates/query/src/testing.rs", "the test"),
         ("src/service/detached.rs", "who asked, and waits for what was read"),
         ("src/service/end.rs", "the end of the process"),
+        (
+            "src/cli/oidc/browser.rs",
+            "the login, which waits for what one of them brings, and for no longer than ten minutes",
+        ),
         ("src/api/watch.rs", "the connection of the stream, which ends with it"),
     ];
     let mut wrong = Vec::new();

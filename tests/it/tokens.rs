@@ -41,7 +41,7 @@ async fn a_token_that_was_made_opens_what_it_says_and_nothing_else() -> Result<(
     let (status, body) = get(&format!("{}/api/v1/environments", server.url())).await?;
     assert!(status == 401 && body.contains("unauthorized"), "{status} {body}");
     let refused = server.cli(&LIST).await.err().ok_or("no token was needed")?.to_string();
-    assert!(refused.contains("hint: set --token-file or STRANDLINE_TOKEN"), "{refused}");
+    assert!(refused.contains("set --token-file or STRANDLINE_TOKEN"), "{refused}");
     let wrong = server.cli_as(&LIST, "sl_CANARY").await.err().ok_or("any token serves")?.to_string();
     assert!(wrong.contains("unknown token") && !wrong.contains("CANARY"), "{wrong}");
     let file = keys.path().join("token");

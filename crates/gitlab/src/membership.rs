@@ -35,6 +35,16 @@ impl Membership {
             || path::groups_above(&path).any(|group| self.groups.contains(group))
     }
 
+    /// The projects, in lower case.
+    pub fn projects(&self) -> &BTreeSet<String> {
+        &self.projects
+    }
+
+    /// The groups, in lower case.
+    pub fn groups(&self) -> &BTreeSet<String> {
+        &self.groups
+    }
+
     /// What it holds for by itself; with [`Membership::below`] these are all paths that it holds for, in lower case.
     pub fn named(&self) -> impl Iterator<Item = &str> {
         self.projects.union(&self.groups).map(String::as_str)

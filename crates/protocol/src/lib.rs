@@ -8,6 +8,7 @@ mod diff;
 mod feed;
 mod graph;
 mod health;
+mod login;
 mod object_text;
 mod onset;
 mod operations;
@@ -33,6 +34,7 @@ pub use graph::{
     ResourceEdge, Why, WhyPath,
 };
 pub use health::{HealthHistory, HealthInterval, HealthTime, LaterHealth};
+pub use login::{AuthenticationMethod, LoginMethods, OidcLogin, Rights, WhoAmI};
 pub use object_text::ObjectText;
 pub use onset::{Onset, OnsetChange, OnsetPlace, Rank};
 pub use operations::*;

@@ -58,6 +58,7 @@ async fn world() -> (Server, Arc<Mutex<String>>) {
             client_secret: None,
             scopes: vec![],
         }),
+        command_line: None,
     };
     let config = AccessConfig { issuers: vec![issuer], ..AccessConfig::default() };
     let access = Authenticator::new(config, false, Arc::new(SystemClock)).with_fetch(fetch);

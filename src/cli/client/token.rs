@@ -2,11 +2,10 @@
 
 use std::path::Path;
 
+use http::HeaderValue;
+
 use super::super::args::TokenText;
 use super::super::error::{CliError, Exit};
-
-/// The variable that holds a token where no argument does.
-const TOKEN_VARIABLE: &str = "STRANDLINE_TOKEN";
 
 pub(super) fn token_of_file(path: &Path) -> Result<TokenText, CliError> {
     let what = || format!("reading the token in {}", path.display());
@@ -15,12 +14,15 @@ pub(super) fn token_of_file(path: &Path) -> Result<TokenText, CliError> {
     text.parse().map_err(|why| CliError::new(what(), why).exit(Exit::Usage))
 }
 
-/// A variable that is empty counts as absent, because that is how many take one away.
-pub(super) fn token_of_environment() -> Result<Option<TokenText>, CliError> {
-    let text = std::env::var(TOKEN_VARIABLE).unwrap_or_default();
-    if text.trim().is_empty() {
-        return Ok(None);
-    }
-    let wrong = |why| CliError::new(format!("reading the token in {TOKEN_VARIABLE}"), why).exit(Exit::Usage);
-    text.parse().map(Some).map_err(wrong)
+/// The token that the variable holds.
+pub(super) fn token_of_text(text: &str) -> Result<TokenText, CliError> {
+    let wrong = |why| CliError::new("reading the token in STRANDLINE_TOKEN", why).exit(Exit::Usage);
+    text.parse().map_err(wrong)
+}
+
+/// The header that presents a token; marked so that nothing prints it.
+pub(super) fn bearer(token: &TokenText) -> Option<HeaderValue> {
+    let mut value = HeaderValue::from_str(&format!("Bearer {}", token.as_str())).ok()?;
+    value.set_sensitive(true);
+    Some(value)
 }

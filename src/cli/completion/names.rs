@@ -77,7 +77,7 @@ impl Names {
 
     fn ask(self) -> Option<BTreeMap<String, String>> {
         let words: Vec<OsString> = std::env::args_os().collect();
-        let client = Client::of(&address(&words)).ok()?;
+        let client = Client::of(&address(&words)).ok()?.unrenewed();
         let asking = async {
             let listing = client.list("completing", self.path(), Parameters::new(), Some(MOST));
             tokio::time::timeout(PATIENCE, listing).await.ok()?.ok()
@@ -88,16 +88,17 @@ impl Names {
     }
 }
 
-/// Which server the line that is being typed asks, by its options or else by the environment.
+/// Which server the line that is being typed asks, by its options.
 fn address(words: &[OsString]) -> AddressArgs {
     let of = |option: &str| {
         let words = || words.iter().filter_map(|word| word.to_str());
         let attached = words().find_map(|word| word.strip_prefix(option)?.strip_prefix('='));
         attached.or_else(|| words().skip_while(|word| *word != option).nth(1)).map(str::to_owned)
     };
-    let usual = || std::env::var("STRANDLINE_SERVER").ok().filter(|server| !server.is_empty());
     AddressArgs {
-        server: of("--server").or_else(usual).unwrap_or_else(|| AddressArgs::DEFAULT.to_owned()),
+        server: of("--server"),
+        context: of("--context"),
+        ca_file: of("--ca-file").map(PathBuf::from),
         token: of("--token").and_then(|token| token.parse().ok()),
         token_file: of("--token-file").map(PathBuf::from),
     }
@@ -111,8 +112,11 @@ mod tests {
     fn the_line_that_is_typed_says_which_server_is_asked() {
         let of = |line: &str| address(&line.split(' ').map(OsString::from).collect::<Vec<_>>());
         let asked = of("-- strandline --server https://a.test tree --token-file t sh");
-        assert_eq!((asked.server.as_str(), asked.token_file), ("https://a.test", Some("t".into())));
-        assert_eq!(of("-- strandline tree --server=https://b.test sh").server, "https://b.test");
+        assert_eq!((asked.server.as_deref(), asked.token_file), (Some("https://a.test"), Some("t".into())));
+        assert_eq!(
+            of("-- strandline tree --server=https://b.test sh").server.as_deref(),
+            Some("https://b.test")
+        );
         assert_eq!(of("-- strandline tree --server").token_file, None);
     }
 

@@ -38,6 +38,24 @@ pub(in crate::config) struct Issuer {
     #[serde(default)]
     #[schemars(with = "Login")]
     pub(in crate::config) login: Option<Login>,
+    /// Let `strandline login` log in at the issuer; needs `users`, and is for one entry.
+    #[serde(default)]
+    #[schemars(with = "CommandLine")]
+    pub(in crate::config) command_line: Option<CommandLine>,
+}
+
+/// Let `strandline login` log in at the issuer, as a public client of its own. The server tells everybody who reaches it these keys.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(in crate::config) struct CommandLine {
+    /// The client id of the command line; its tokens are taken besides those for the `audience` of the entry.
+    #[schemars(with = "String")]
+    pub(in crate::config) client_id: Spanned<String>,
+    /// Scopes besides `openid`. Default: `profile`.
+    pub(in crate::config) scopes: Option<Vec<String>>,
+    /// The port of the redirect URI to register, `http://127.0.0.1:PORT/callback`. Default: any port.
+    #[schemars(range(min = 1))]
+    pub(in crate::config) redirect_port: Option<std::num::NonZeroU16>,
 }
 
 /// Let browsers log in at the issuer, by OpenID Connect. The `audience` of the entry is the client id.

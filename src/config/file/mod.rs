@@ -21,7 +21,7 @@ use serde_saphyr::Spanned;
 pub(super) use access::{Access, PROXY_GROUPS_HEADER, PROXY_USER_HEADER, Proxy, Token};
 pub(super) use catalog::{Agents, Environment, NamespaceGrant, Project, Target};
 pub(super) use clusters::{Cluster, ClusterFolder, Hub, Provider, Source, Watcher};
-pub(super) use issuers::{Issuer, Jobs, Login, Users};
+pub(super) use issuers::{CommandLine, Issuer, Jobs, Login, Users};
 pub(super) use limits::{Consistency, Metrics, Quotas, Retention, Traces};
 pub(super) use links::{Link, Links};
 pub(super) use rules::{Diff, Health, Ignored, LeaveOut, Redact};

@@ -12,6 +12,7 @@ use serde_json::Value;
 use crate::http::caller::{Caller, Job};
 use strandline_gitlab::Membership;
 use strandline_model::Timestamp;
+use strandline_protocol::AuthenticationMethod;
 
 /// How far the clock of an issuer may be from ours.
 const SKEW: Duration = Duration::from_secs(30);
@@ -96,11 +97,11 @@ fn time(seconds: f64) -> Option<Timestamp> {
 }
 
 impl Claims {
-    /// That the token is of this issuer, for this audience, and valid now.
-    pub(super) fn check(&self, issuer: &str, audience: &str, now: Timestamp) -> Result<(), Refused> {
+    /// That the token is of this issuer, for one of these audiences, and valid now.
+    pub(super) fn check(&self, issuer: &str, audiences: &[&str], now: Timestamp) -> Result<(), Refused> {
         let for_us = match &self.aud {
-            OneOrMore::One(one) => one == audience,
-            OneOrMore::More(all) => all.iter().any(|one| one == audience),
+            OneOrMore::One(one) => audiences.contains(&one.as_str()),
+            OneOrMore::More(all) => all.iter().any(|one| audiences.contains(&one.as_str())),
         };
         if self.iss != issuer || !for_us {
             return Err(Refused::Because("it is for another audience"));
@@ -131,10 +132,12 @@ impl Claims {
         if !is_plain(&self.sub) {
             return Err(Refused::Because("its `sub` is no name"));
         }
-        match mapping {
+        let caller = match mapping {
             Mapping::Jobs(rules) => self.job(issuer, rules),
             Mapping::Users(rules) => self.user(issuer, rules),
-        }
+        };
+        let (method, expires) = (AuthenticationMethod::SignedToken, time(self.exp));
+        Ok(Caller { method, expires, ..caller? })
     }
 
     fn job(&self, issuer: &str, rules: &JobRules) -> Result<Caller, Refused> {

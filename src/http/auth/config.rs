@@ -15,6 +15,7 @@ use super::proxy::ProxyConfig;
 use crate::http::caller::Caller;
 use strandline_gitlab::Membership;
 use strandline_model::Timestamp;
+use strandline_protocol::AuthenticationMethod;
 
 /// What the tokens that we make begin with, so that scanners for leaked credentials can tell them.
 pub const TOKEN_PREFIX: &str = "sl_";
@@ -121,7 +122,8 @@ impl From<&TokenConfig> for Caller {
             writes: Membership::new(&token.projects, &token.groups),
             writes_everything: token.everything && token.write,
             job: None,
-            by_cookie: false,
+            method: AuthenticationMethod::Token,
+            expires: token.expires,
         }
     }
 }

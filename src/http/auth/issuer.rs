@@ -44,6 +44,19 @@ pub struct IssuerConfig {
     pub mapping: Mapping,
     /// How browsers log in there; none where they do not.
     pub login: Option<LoginConfig>,
+    /// How the command line logs in there; none where it does not.
+    pub command_line: Option<CommandLineLogin>,
+}
+
+/// How the command line logs in at an issuer, of which its tokens are taken as well.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CommandLineLogin {
+    /// Its client id, which is what its tokens say in `aud`.
+    pub client_id: String,
+    /// What is asked for besides `openid`.
+    pub scopes: Vec<String>,
+    /// The port of its redirect URI; none for any.
+    pub redirect_port: Option<u16>,
 }
 
 /// Asks another server.
@@ -121,7 +134,7 @@ impl Issuer {
 
     /// Who holds a token, if this issuer signed it and it is for us.
     pub(super) fn caller(&self, token: &Unverified<'_>, now: Timestamp) -> Result<Caller, JwtRefusal> {
-        let IssuerConfig { name, issuer, audience, algorithms, mapping, .. } = &self.config;
+        let IssuerConfig { name, issuer, audience, algorithms, mapping, command_line, .. } = &self.config;
         if !token.is_signed_by(algorithms) {
             return Err(JwtRefusal::Unknown);
         }
@@ -135,8 +148,10 @@ impl Issuer {
         }
         let incomplete = Refused::Because("a claim that is needed is not there, or of another type");
         let claims: Claims = token.claims().ok_or(JwtRefusal::Refused(incomplete))?;
+        let of_command_line = command_line.iter().map(|login| login.client_id.as_str());
+        let audiences: Vec<_> = of_command_line.chain([audience.as_str()]).collect();
         claims
-            .check(issuer, audience, now)
+            .check(issuer, &audiences, now)
             .and_then(|()| claims.caller(name, mapping))
             .map_err(JwtRefusal::Refused)
     }

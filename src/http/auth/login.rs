@@ -16,6 +16,7 @@ use super::session::Secret;
 use crate::http::caller::Caller;
 use crate::http::outgoing::OutgoingRequest;
 use strandline_model::Timestamp;
+use strandline_protocol::AuthenticationMethod;
 use strandline_syntax::percent_encode;
 
 /// The cookie of a session. A browser takes a cookie of such a name only with `Secure`, for this host alone.
@@ -273,7 +274,7 @@ impl Issuer {
         if claims.azp.is_some_and(|azp| azp != self.config.audience) {
             return Err(LoginFailure::Refused("the ID token is for another client"));
         }
-        Ok(Caller { by_cookie: true, ..caller })
+        Ok(Caller { method: AuthenticationMethod::Session, expires: None, ..caller })
     }
 }
 

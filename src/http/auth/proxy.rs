@@ -10,6 +10,7 @@ use super::claims::{GROUPS_MAX, is_path, is_plain};
 use crate::http::caller::Caller;
 use crate::http::context::Context;
 use strandline_gitlab::Membership;
+use strandline_protocol::AuthenticationMethod;
 
 /// A proxy that authenticates people before it passes their requests on.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -101,7 +102,7 @@ impl ProxyConfig {
             writes: Membership::new(none, writes),
             writes_everything: admin,
             // A browser sends what the proxy knows it by from anywhere.
-            by_cookie: true,
+            method: AuthenticationMethod::Proxy,
             ..Caller::named(&format!("proxy:{user}"))
         }))
     }

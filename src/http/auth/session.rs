@@ -103,6 +103,7 @@ impl Sessions {
                 sessions.remove(&oldest);
             }
         }
+        let caller = Caller { expires: Some(now.plus(LONGEST)), ..caller };
         let (caller, issuer) = (Arc::new(caller), issuer.to_owned());
         let session = Session { caller, issuer, began: now, used: now, renewed: now, tried: now, refresh };
         sessions.insert(TokenHash::of(&id), session);
@@ -143,6 +144,7 @@ impl Sessions {
             sessions.remove(&hash);
             return;
         }
+        let caller = Caller { expires: session.caller.expires, ..caller };
         (session.caller, session.refresh, session.renewed) = (Arc::new(caller), Some(refresh), now);
     }
 

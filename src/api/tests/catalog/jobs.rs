@@ -38,6 +38,7 @@ impl Works {
             jwks_url: Some(format!("{ISSUER}/keys")),
             mapping: Mapping::Jobs(JobRules { projects, unprotected_refs, ..JobRules::default() }),
             login: None,
+            command_line: None,
         };
         let town = Town::serving(|state| {
             let config = AccessConfig { issuers: vec![issuer.clone()], ..state.access.config() };

@@ -12,9 +12,10 @@ use super::signer::{Signer, encoded};
 use super::*;
 use http::StatusCode;
 
-use crate::http::auth::{Algorithm, IssuerConfig, JobRules, Mapping, UserRules};
+use crate::http::auth::{Algorithm, CommandLineLogin, IssuerConfig, JobRules, Mapping, UserRules};
 use crate::http::outgoing::OutgoingRequest;
 use strandline_clock::testing::ManualClock;
+use strandline_protocol::{AuthenticationMethod, Rights};
 
 pub(super) const ISSUER: &str = "https://gitlab.test";
 pub(super) const AUDIENCE: &str = "https://strandline.test";
@@ -94,6 +95,7 @@ fn issuer(name: &str, mapping: Mapping) -> IssuerConfig {
         jwks_url: None,
         mapping,
         login: None,
+        command_line: None,
     }
 }
 
@@ -224,6 +226,33 @@ async fn who_a_token_is_for_and_when_is_checked() {
         assert_eq!(world.code(&key.token("1", &user(&more))).await, expected, "{more}");
     }
     assert_eq!(world.access.wrong_tokens(), (1, 0), "what the issuer signed is nobody's guess");
+}
+
+#[tokio::test]
+async fn the_command_line_has_a_client_of_its_own_which_everybody_may_know() {
+    let key = Signer::es256();
+    let login = CommandLineLogin {
+        client_id: "cli".to_owned(),
+        scopes: vec!["profile".to_owned()],
+        redirect_port: Some(7171),
+    };
+    let issuer = IssuerConfig { command_line: Some(login), ..users() };
+    let world = World::new(vec![jobs(false), issuer], vec![key.jwk("1")]);
+    for (aud, expected) in [("cli", "people:17"), (AUDIENCE, "people:17"), ("cli2", "unauthorized")] {
+        assert_eq!(world.code(&key.token("1", &user(&json!({ "aud": aud })))).await, expected, "{aud}");
+    }
+    // A job names the audience of its token itself.
+    assert_eq!(world.code(&key.token("1", &job(&json!({"aud": "cli"})))).await, "unauthorized");
+    let caller = world.caller(&key.token("1", &user(&json!({"aud": "cli"})))).await.expect("a caller");
+    let who = caller.who_am_i();
+    assert_eq!((who.method, who.user.as_deref()), (AuthenticationMethod::SignedToken, Some("alice")));
+    assert_eq!(who.expires, Some(Timestamp::from_micros((NOW + 300) * 1_000_000)));
+    assert_eq!((who.reads.groups, who.writes), (set(&["shop"]), Rights::default()));
+    assert_eq!(
+        json!(world.access.login_methods()),
+        json!({"oidc": {"issuer": ISSUER, "client_id": "cli", "scopes": ["openid", "profile"], "redirect_port": 7171}})
+    );
+    assert_eq!(json!(World::new(vec![users()], vec![]).access.login_methods()), json!({"oidc": null}));
 }
 
 #[tokio::test]

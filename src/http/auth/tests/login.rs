@@ -167,7 +167,7 @@ async fn a_browser_logs_in_by_code_with_a_verifier_that_only_the_server_knows() 
     );
     let caller = world.caller(&id).await.expect("a caller");
     assert_eq!(
-        (caller.name.as_str(), caller.user.as_deref(), caller.by_cookie),
+        (caller.name.as_str(), caller.user.as_deref(), caller.method.is_of_browsers()),
         ("people:17", Some("alice"), true)
     );
     assert!(caller.has("shop/web") && !caller.has("other/one"));

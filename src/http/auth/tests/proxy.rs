@@ -66,7 +66,7 @@ fn the_headers_of_a_proxy_count_from_its_addresses_and_from_no_other() {
 fn groups_of_a_proxy_become_what_is_seen_and_written() {
     let see = |groups: &str| from("192.0.2.1", &[(USER, "alice"), (GROUPS, groups)]).expect("a caller");
     let writer = see("shop,shop/front");
-    assert!(writer.by_cookie && writer.has("shop/web") && !writer.has("other/one"));
+    assert!(writer.method.is_of_browsers() && writer.has("shop/web") && !writer.has("other/one"));
     assert!(
         writer.require_write_of("shop/front/web").is_ok() && writer.require_write_of("shop/web").is_err()
     );
