@@ -152,6 +152,7 @@ async fn serve(data: &Path, stop: &CancellationToken) -> SocketAddr {
         retention: RetentionConfig::default(),
         redact: Choices::default(),
         quotas: QuotaConfig::default(),
+        limits: strandline::service::ConnectionLimits::default(),
         metrics: strandline::service::MetricsConfig::default(),
         preparing: false,
         announcement: Announcement::default(),

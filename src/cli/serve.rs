@@ -63,7 +63,12 @@ pub(super) fn unusable(error: ConfigError) -> CliError {
 pub(super) fn failure(what: &'static str) -> impl Fn(ServiceError) -> CliError {
     move |error| {
         let hint = error.hint();
-        let wrong = matches!(error, ServiceError::Connect { .. } | ServiceError::OpenToOthers { .. });
+        let wrong = matches!(
+            error,
+            ServiceError::Connect { .. }
+                | ServiceError::OpenToOthers { .. }
+                | ServiceError::FewOpenFiles { .. }
+        );
         let error = CliError::new(what, error).exit(if wrong { Exit::Usage } else { Exit::Failure });
         match hint {
             Some(hint) => error.hint(hint),

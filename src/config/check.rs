@@ -36,6 +36,7 @@ pub(super) fn check(file: File, origin: &Path) -> Result<Config, Vec<Mistake>> {
     let redact = check.redact(&file);
     let metrics = check.metrics(&file.metrics);
     let traces = file.traces.as_ref().map(|traces| check.traces(traces));
+    let limits = check.limits(&file.limits);
     let data = check.path(file.data.as_deref().unwrap_or(DATA));
     check.done().map(|()| Config {
         listen,
@@ -57,6 +58,7 @@ pub(super) fn check(file: File, origin: &Path) -> Result<Config, Vec<Mistake>> {
         consistency,
         redact,
         quotas: QuotaConfig::from(&file.quotas),
+        limits,
         metrics,
         traces,
     })

@@ -69,6 +69,7 @@ impl Config {
             retention: self.retention,
             redact: self.redact,
             quotas: self.quotas,
+            limits: self.limits,
             metrics: self.metrics,
             traces: self.traces,
             trace_exporter: None,

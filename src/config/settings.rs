@@ -9,7 +9,7 @@ use crate::catalog::{AgentFolderConfig, NamespaceEnvironments, QuotaConfig};
 use crate::http::Origins;
 use crate::http::auth::AccessConfig;
 use crate::http::tls::TlsConfig;
-use crate::service::{ClusterFolders, MetricsConfig, RetentionConfig, TracesConfig};
+use crate::service::{ClusterFolders, ConnectionLimits, MetricsConfig, RetentionConfig, TracesConfig};
 use strandline_model::{AgentSpec, CatalogFact, ClusterSpec, EnvironmentSpec, ProjectSpec};
 use strandline_redact::Choices;
 use strandline_view::ruleset::RuleSet;
@@ -56,6 +56,8 @@ pub struct Config {
     pub redact: Choices,
     /// What callers may declare, and how often.
     pub quotas: QuotaConfig,
+    /// How many connections and streams clients may have open.
+    pub limits: ConnectionLimits,
     /// What monitoring gets.
     pub metrics: MetricsConfig,
     /// Where traces are sent; none to send none.

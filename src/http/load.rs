@@ -62,6 +62,7 @@ pub struct Load {
 struct Requests {
     bytes: usize,
     streams: usize,
+    streams_refused: u64,
     by: HashMap<Asker, Share>,
 }
 
@@ -88,6 +89,8 @@ pub struct LoadCounts {
     pub reserve: usize,
     /// Connections that came when there was no place but in the reserve, since the start.
     pub connections_refused: u64,
+    /// Streams that were refused because too many are open, since the start.
+    pub streams_refused: u64,
 }
 
 impl Default for Load {
@@ -113,8 +116,8 @@ impl Load {
         let (connections, reserve, connections_refused) = self.places.counts();
         let held = self.lock();
         let requests = held.by.values().map(|share| share.requests).sum();
-        let streams = held.streams;
-        LoadCounts { requests, streams, bytes: held.bytes, connections, reserve, connections_refused }
+        let Requests { streams, streams_refused, bytes, .. } = *held;
+        LoadCounts { requests, streams, bytes, connections, reserve, connections_refused, streams_refused }
     }
 }
 
@@ -170,6 +173,8 @@ impl Account {
         let mut taken = opened.lock();
         let Some(taken) = taken.as_mut().filter(|taken| !taken.is_stream) else { return Ok(()) };
         let open = requests.by.get(&taken.asker).map_or(0, |share| share.streams);
+        requests.streams_refused +=
+            u64::from(open >= limits.streams_each || requests.streams >= limits.streams);
         if open >= limits.streams_each {
             let detail = format!("you have reached the limit of {} open streams", limits.streams_each);
             return Err(Problem::new(ProblemCode::TooManyRequests, detail));
@@ -317,7 +322,7 @@ mod tests {
         assert_eq!(stream("third").err(), Some(ProblemCode::Overloaded));
         assert_eq!((load.counts().streams, load.counts().requests), (3, 1));
         drop((open, request, other));
-        assert_eq!(load.counts(), LoadCounts::default());
+        assert_eq!(load.counts(), LoadCounts { streams_refused: 2, ..LoadCounts::default() });
         assert!(load.lock().by.is_empty(), "nothing is kept of who is gone");
     }
 

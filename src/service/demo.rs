@@ -172,6 +172,7 @@ async fn run(
             retention: RetentionConfig::default(),
             redact: Choices::default(),
             quotas: crate::catalog::QuotaConfig::default(),
+            limits: crate::service::ConnectionLimits::default(),
             metrics: crate::service::MetricsConfig::default(),
             preparing: recorded == 0,
             announcement: announcement.clone(),

@@ -32,6 +32,18 @@ pub enum ServiceError {
         /// The system's reason.
         source: io::Error,
     },
+    /// So many connections cannot be open.
+    #[error(
+        "`limits.connections` is {connections}, which takes {needed} open files, and the system allows {files}"
+    )]
+    FewOpenFiles {
+        /// The connections that were asked for.
+        connections: usize,
+        /// The files that they take, with those for clusters and data.
+        needed: u64,
+        /// The files that may be open.
+        files: u64,
+    },
     /// Others than this machine could read everything.
     #[error(
         "others than this machine can reach {address}, and no token is configured: they could read everything"
@@ -99,6 +111,9 @@ impl ServiceError {
                 "another program listens there; choose another address with --listen"
             }
             ServiceError::Listen { .. } => "choose an address of this machine with --listen",
+            ServiceError::FewOpenFiles { .. } => {
+                "raise the limit of open files (`ulimit -n`, LimitNOFILE of systemd), or lower `limits.connections`"
+            }
             ServiceError::OpenToOthers { .. } => {
                 "make a token with `strandline token` and add it to the configuration, listen on 127.0.0.1, or let \
                  everybody read with --allow-anonymous-read"

@@ -48,7 +48,8 @@ pub use hubs::remembered;
 pub use mend::{accept_loss, check_filesystem, mend_clock, salvage};
 pub use offline::rebuild;
 pub use options::{
-    ClusterFolders, ConfigFile, FoundInHubs, MetricsConfig, Options, ReadOptions, Watched, WatchedSettings,
+    ClusterFolders, ConfigFile, ConnectionLimits, FoundInHubs, MetricsConfig, Options, ReadOptions, Watched,
+    WatchedSettings,
 };
 pub use retention::RetentionConfig;
 pub use running::Service;

@@ -11,9 +11,9 @@ use super::retention::RetentionConfig;
 use super::traces::{TraceExporter, TracesConfig};
 use crate::app::{Announcement, Presentation};
 use crate::catalog::{AgentFolderConfig, NamespaceEnvironments, QuotaConfig};
-use crate::http::Origins;
 use crate::http::auth::AccessConfig;
 use crate::http::tls::TlsConfig;
+use crate::http::{LoadLimits, Origins};
 use strandline_model::CatalogFact;
 use strandline_redact::Choices;
 use strandline_view::ruleset::RuleSet;
@@ -52,6 +52,7 @@ pub(super) struct FixedSettings {
     origins: Origins,
     redact: Choices,
     traces: Option<TracesConfig>,
+    limits: ConnectionLimits,
 }
 
 impl FixedSettings {
@@ -64,6 +65,7 @@ impl FixedSettings {
             origins: options.origins.clone(),
             redact: options.redact.clone(),
             traces: options.traces.clone(),
+            limits: options.limits,
         }
     }
 
@@ -77,6 +79,7 @@ impl FixedSettings {
             ("cors_origins", self.origins == other.origins),
             ("redact", self.redact == other.redact),
             ("traces", self.traces == other.traces),
+            ("limits", self.limits == other.limits),
         ];
         same.into_iter().filter(|(_, same)| !same).map(|(key, _)| key).collect()
     }
@@ -142,6 +145,29 @@ impl Default for MetricsConfig {
     }
 }
 
+/// How many connections and streams clients may have open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ConnectionLimits {
+    /// Connections; none for the usual number, or as many as the system allows.
+    pub connections: Option<usize>,
+    /// Streams of all callers.
+    pub streams: usize,
+    /// Streams of one caller.
+    pub streams_each: usize,
+}
+
+impl ConnectionLimits {
+    /// More than this no configuration may ask for.
+    pub const CONNECTIONS_MAX: usize = 100_000;
+}
+
+impl Default for ConnectionLimits {
+    fn default() -> Self {
+        let LoadLimits { streams, streams_each, .. } = LoadLimits::default();
+        ConnectionLimits { connections: None, streams, streams_each }
+    }
+}
+
 /// What a service is started with.
 #[derive(Debug)]
 pub struct Options {
@@ -181,6 +207,8 @@ pub struct Options {
     pub redact: Choices,
     /// What callers may declare, and how often.
     pub quotas: QuotaConfig,
+    /// How many connections and streams clients may have open.
+    pub limits: ConnectionLimits,
     /// What monitoring gets.
     pub metrics: MetricsConfig,
     /// Where traces are sent; none to send none.

@@ -135,7 +135,7 @@ impl Service {
             queue: appender.downgrade(),
             disk: Disk::default(),
             requests: RequestStats::default(),
-            load: load(),
+            load: load(options.limits)?,
             queries: queries.clone(),
             environments: EnvironmentHealth::default(),
             clock: Arc::clone(&clock),

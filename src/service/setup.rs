@@ -8,16 +8,39 @@ use tokio::net::TcpListener;
 use super::error::ServiceError;
 use crate::http::auth::AccessConfig;
 use crate::http::{Authenticator, Load, LoadLimits};
+use crate::service::options::ConnectionLimits;
 use strandline_clock::Clock;
 
-/// Counts and limits what is under way. Every connection is a file, and half of those that may be open are for clusters and
-/// the data directory.
-pub(super) fn load() -> Load {
+/// Files that are for clusters and the data directory, where the configuration asks for a number of connections.
+const OTHER_FILES: usize = 1024;
+
+/// Counts and limits what is under way. Every connection is a file. Where the configuration asks for no number of them, half of
+/// the files that may be open are for clusters and the data directory.
+///
+/// # Errors
+/// When the system allows fewer than the configuration asks for.
+pub(super) fn load(config: ConnectionLimits) -> Result<Load, ServiceError> {
+    limited(config, rlimit::Resource::NOFILE.get_soft().unwrap_or(u64::MAX)).map(Load::new)
+}
+
+/// The limits where so many files may be open.
+fn limited(config: ConnectionLimits, files: u64) -> Result<LoadLimits, ServiceError> {
     let usual = LoadLimits::default();
-    let files = rlimit::Resource::NOFILE.get_soft().unwrap_or(u64::MAX);
-    let half = usize::try_from(files / 2).unwrap_or(usize::MAX).saturating_sub(usual.reserve);
-    let connections = usual.connections.min(half.max(2));
-    Load::new(LoadLimits { connections, connections_each: connections / 2, ..usual })
+    let connections = match config.connections {
+        Some(connections) => {
+            let needed = (connections + usual.reserve + OTHER_FILES) as u64;
+            if needed > files {
+                return Err(ServiceError::FewOpenFiles { connections, needed, files });
+            }
+            connections
+        }
+        None => {
+            let half = usize::try_from(files / 2).unwrap_or(usize::MAX).saturating_sub(usual.reserve);
+            usual.connections.min(half.max(2))
+        }
+    };
+    let ConnectionLimits { streams, streams_each, .. } = config;
+    Ok(LoadLimits { connections, connections_each: connections / 2, streams, streams_each, ..usual })
 }
 
 /// Listens at an address, and returns which one it is: of port 0 the system makes one that is free.
@@ -53,4 +76,27 @@ pub(super) fn access(
         tracing::warn!(%address, "`access.local` is set: everyone who can reach this address, also through a proxy, needs no token");
     }
     Ok(Authenticator::new(config, loopback, clock))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn connections_are_as_many_as_asked_for_or_the_start_is_refused() {
+        let of = |connections, files| {
+            let config = ConnectionLimits { connections, ..ConnectionLimits::default() };
+            limited(config, files).map(|limits| (limits.connections, limits.connections_each)).ok()
+        };
+        assert_eq!(of(None, u64::MAX), Some((1024, 512)));
+        assert_eq!(of(None, 1024), Some((448, 224)), "fewer, where nothing was asked for");
+        assert_eq!(of(None, 0), Some((2, 1)));
+        assert_eq!(of(Some(6000), 20_000), Some((6000, 3000)));
+        assert_eq!(of(Some(6000), 7088), Some((6000, 3000)));
+        assert_eq!(of(Some(6000), 7087), None);
+        let refused =
+            limited(ConnectionLimits { connections: Some(6000), ..ConnectionLimits::default() }, 1024);
+        let refused = refused.expect_err("too few files").to_string();
+        assert!(refused.contains("7088") && refused.contains("1024"), "{refused}");
+    }
 }

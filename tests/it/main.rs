@@ -50,6 +50,7 @@ mod simulation;
 mod spine;
 mod storage;
 mod storm;
+mod streams;
 mod supply_chain;
 mod systemd;
 mod tidy;

@@ -8,7 +8,7 @@ use serde_saphyr::Spanned;
 
 use super::values::{Duration, DurationOrForever, SizeOrNone, Url};
 use crate::catalog::QuotaConfig;
-use crate::service::MetricsConfig;
+use crate::service::{ConnectionLimits, MetricsConfig};
 
 /// What is kept for how long.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
@@ -57,6 +57,22 @@ pub(in crate::config) struct Quotas {
     /// Write requests of one token.
     #[schemars(extend("default" = QuotaConfig::default().writes_per_minute))]
     pub(in crate::config) writes_per_minute: Option<u64>,
+}
+
+/// What clients may have open at a time.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(in crate::config) struct Limits {
+    /// Connections, one address half of them; `16` to `100000`. Each takes one of the files that the process may have open, of which
+    /// 1,088 are for others. Default: `1024`, or fewer where the system allows few.
+    #[schemars(with = "Option<u64>")]
+    pub(in crate::config) connections: Option<Spanned<u64>>,
+    /// Streams of all callers; fewer than `connections`.
+    #[schemars(with = "Option<u64>", extend("default" = ConnectionLimits::default().streams))]
+    pub(in crate::config) streams: Option<Spanned<u64>>,
+    /// Streams of one caller.
+    #[schemars(with = "Option<u64>", extend("default" = ConnectionLimits::default().streams_each))]
+    pub(in crate::config) streams_each: Option<Spanned<u64>>,
 }
 
 /// What `/metrics` shows.

@@ -22,7 +22,7 @@ pub(super) use access::{Access, PROXY_GROUPS_HEADER, PROXY_USER_HEADER, Proxy, T
 pub(super) use catalog::{Agents, Environment, NamespaceGrant, Project, Target};
 pub(super) use clusters::{Cluster, ClusterFolder, Hub, Provider, Source, Watcher};
 pub(super) use issuers::{CommandLine, Issuer, Jobs, Login, Users};
-pub(super) use limits::{Consistency, Metrics, Quotas, Retention, Traces};
+pub(super) use limits::{Consistency, Limits, Metrics, Quotas, Retention, Traces};
 pub(super) use links::{Link, Links};
 pub(super) use rules::{Diff, Health, Ignored, LeaveOut, Redact};
 pub(super) use tls::Tls;
@@ -109,6 +109,9 @@ pub(super) struct File {
     /// Limits on what API callers declare.
     #[serde(default)]
     pub(super) quotas: Quotas,
+    /// Limits on what clients have open.
+    #[serde(default)]
+    pub(super) limits: Limits,
     /// What `/metrics` shows.
     #[serde(default)]
     pub(super) metrics: Metrics,

@@ -35,7 +35,9 @@ pub(super) fn under_way(out: &mut MetricWriter<'_, '_>, load: LoadCounts) -> fmt
     out.gauges("http_requests_in_flight", help, [(none, number(load.requests))])?;
     let help = "Bytes of the requests in progress and of their answers";
     out.gauges("http_in_flight_bytes", help, [(none, number(load.bytes))])?;
-    out.gauges("http_streams", "Streams that clients keep open", [(none, number(load.streams))])
+    out.gauges("http_streams", "Streams that clients keep open", [(none, number(load.streams))])?;
+    let help = "Streams that were refused because as many are open as one caller, or all together, may have";
+    out.counters("http_streams_refused", help, [(none, load.streams_refused)])
 }
 
 /// How queries read the view, and how long they take.

@@ -89,6 +89,7 @@ fn serve_until(
             retention,
             redact: Choices::default(),
             quotas: crate::catalog::QuotaConfig::default(),
+            limits: crate::service::ConnectionLimits::default(),
             metrics: crate::service::MetricsConfig::default(),
             preparing: false,
             announcement: crate::app::Announcement::default(),

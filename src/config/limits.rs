@@ -1,0 +1,92 @@
+//! The part of the file about what clients may have open.
+
+use serde_saphyr::Spanned;
+
+use super::check::Check;
+use super::file::Limits;
+use crate::http::LoadLimits;
+use crate::service::ConnectionLimits;
+
+/// Fewer connections leave no room for those who read pages.
+const CONNECTIONS_MIN: usize = 16;
+
+impl Check {
+    pub(super) fn limits(&mut self, written: &Limits) -> ConnectionLimits {
+        let usual = ConnectionLimits::default();
+        let most = ConnectionLimits::CONNECTIONS_MAX;
+        let connections = written.connections.as_ref().and_then(|connections| {
+            self.limit(
+                "connections",
+                connections,
+                CONNECTIONS_MIN,
+                most,
+                "a connection takes memory and an open file",
+            )
+        });
+        let all = connections.unwrap_or(LoadLimits::default().connections);
+        let why = "streams are connections, and others need some too: raise `connections`, or lower this";
+        let streams = match &written.streams {
+            Some(streams) => self.limit("streams", streams, 1, all - 1, why).unwrap_or(usual.streams),
+            None => usual.streams.min(all - all / 4),
+        };
+        let why = "one caller cannot have more streams than all together";
+        let streams_each = match &written.streams_each {
+            Some(each) => self.limit("streams_each", each, 1, streams, why).unwrap_or(usual.streams_each),
+            None => usual.streams_each.min(streams),
+        };
+        ConnectionLimits { connections, streams, streams_each }
+    }
+
+    fn limit(
+        &mut self,
+        key: &str,
+        written: &Spanned<u64>,
+        least: usize,
+        most: usize,
+        why: &str,
+    ) -> Option<usize> {
+        let value = usize::try_from(written.value).ok().filter(|value| (least..=most).contains(value));
+        if value.is_none() {
+            let message = format!("`{key}` is {}; it can be from {least} to {most}", written.value);
+            self.report(written.referenced, "bad_limit", message).hint = Some(why.to_owned());
+        }
+        value
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::config::parse;
+
+    #[test]
+    fn limits_are_taken_within_their_bounds() {
+        let of = |text: &str| {
+            let parsed = parse(&format!("limits: {text}\n"), Path::new("c.yaml"));
+            parsed.map(|config| config.limits).map_err(|error| error.to_string())
+        };
+        let limits =
+            |connections, streams, streams_each| Ok(ConnectionLimits { connections, streams, streams_each });
+        assert_eq!(of("{}"), Ok(ConnectionLimits::default()));
+        assert_eq!(
+            of("{connections: 8000, streams: 6000, streams_each: 6000}"),
+            limits(Some(8000), 6000, 6000)
+        );
+        assert_eq!(of("{connections: 100}"), limits(Some(100), 75, 32));
+        assert_eq!(of("{connections: 16}"), limits(Some(16), 12, 12));
+        for (text, expected) in [
+            ("{connections: 15}", "from 16 to 100000"),
+            ("{connections: 100001}", "from 16 to 100000"),
+            ("{streams: 1024}", "from 1 to 1023"),
+            ("{streams: 0}", "from 1 to 1023"),
+            ("{connections: 100, streams: 100}", "from 1 to 99"),
+            ("{streams: 10, streams_each: 11}", "from 1 to 10"),
+            ("{streams: many}", "whole number"),
+        ] {
+            let error = of(text).expect_err(text);
+            assert!(error.contains(expected), "{text}: {error}");
+        }
+    }
+}
