@@ -27,8 +27,8 @@ pub(super) async fn report(state: AppState, request: Request) -> Result<Response
 }
 
 fn filter(request: &Request) -> Result<RelistFilter, Problem> {
-    let read = request.query.reader();
-    let filter = RelistFilter { clusters: read.texts(CLUSTERS), kinds: read.texts(KIND) };
+    let mut read = request.query.reader();
+    let filter = RelistFilter { clusters: read.texts(CLUSTERS), kinds: read.words(KIND) };
     read.finish()?;
     Ok(filter)
 }

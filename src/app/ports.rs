@@ -1,6 +1,6 @@
 //! What REST and pages ask of the running service; it implements these, tests give their own.
 
-use strandline_model::WatchKey;
+use strandline_model::{KindName, WatchKey};
 use strandline_protocol::{Check, RebuildReport, RelistReport};
 
 /// Builds the view anew.
@@ -17,20 +17,15 @@ pub trait Rebuilding: Send + Sync {
 pub struct RelistFilter {
     /// Only of these clusters; empty for all.
     pub clusters: Vec<String>,
-    /// Only of these kinds, such as `Deployment` or `Deployment.apps`; empty for all.
-    pub kinds: Vec<String>,
+    /// Only of these kinds; empty for all.
+    pub kinds: Vec<KindName>,
 }
 
 impl RelistFilter {
     /// Whether a watch is one of them.
     pub fn matches(&self, watch: &WatchKey) -> bool {
-        let kind = &watch.kind;
-        let named = |name: &String| {
-            name.eq_ignore_ascii_case(&kind.kind)
-                || name.eq_ignore_ascii_case(&format!("{}.{}", kind.kind, kind.group))
-        };
         let cluster = self.clusters.is_empty() || self.clusters.contains(&watch.cluster);
-        cluster && (self.kinds.is_empty() || self.kinds.iter().any(named))
+        cluster && (self.kinds.is_empty() || self.kinds.iter().any(|name| name.means(&watch.kind)))
     }
 }
 
@@ -79,4 +74,31 @@ pub trait Metrics: Send + Sync {
     /// # Errors
     /// When they cannot be written.
     fn text(&self) -> Result<String, std::fmt::Error>;
+}
+
+#[cfg(test)]
+mod tests {
+    use strandline_model::Kind;
+
+    use super::*;
+
+    #[test]
+    fn watches_are_named_by_any_name_of_their_kind() {
+        let watch = |group: &str, kind: &str| WatchKey {
+            cluster: "eu".to_owned(),
+            kind: Kind::new(group, kind),
+            namespace: String::new(),
+        };
+        let filter = |kind: &str| RelistFilter {
+            clusters: vec!["eu".to_owned()],
+            kinds: kind.parse().ok().into_iter().collect(),
+        };
+        for name in ["Deployment", "deployments", "deploy", "deployment.apps", "deployments.v1.apps"] {
+            assert!(filter(name).matches(&watch("apps", "Deployment")), "{name}");
+            assert!(!filter(name).matches(&watch("", "Pod")), "{name}");
+        }
+        assert!(!filter("deployments.example.dev").matches(&watch("apps", "Deployment")));
+        let elsewhere = RelistFilter { clusters: vec!["us".to_owned()], ..filter("deploy") };
+        assert!(!elsewhere.matches(&watch("apps", "Deployment")));
+    }
 }

@@ -298,7 +298,7 @@ pub struct RelistArgs {
     /// Only these clusters
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub cluster: Vec<String>,
-    /// Only these kinds, such as Deployment or Deployment.apps
+    /// Only these kinds, in any form that kubectl accepts, such as deploy or deployments.apps
     #[arg(long, value_name = "KIND", value_delimiter = ',')]
     pub kind: Vec<String>,
     /// Which server.
