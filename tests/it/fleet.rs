@@ -237,6 +237,7 @@ async fn the_demo_can_be_used_while_it_records_a_day_and_keeps_no_secret() -> Re
     let first = history.observed_at(Offset::new(1))?.ok_or("the log is empty")?;
     let last = history.observed_at(history.head()?)?.ok_or("the log is empty")?;
     assert!(last.since(first) >= Duration::from_secs(23 * 3600), "from {first} to {last}");
+    crate::tasks::try_all(&url).await?;
     demo.kill().await?;
     assert_nowhere(folder.path(), &[SECRET_CANARY, SECRET_CANARY_BASE64])
 }

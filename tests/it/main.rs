@@ -53,6 +53,7 @@ mod storm;
 mod streams;
 mod supply_chain;
 mod systemd;
+mod tasks;
 mod tidy;
 mod timeline;
 mod tokens;
