@@ -3,7 +3,7 @@
 use http::StatusCode;
 use serde::Serialize;
 
-use crate::app::AppState;
+use crate::app::{AppState, access};
 use crate::catalog::{
     AgentInput, CatalogCode, CatalogError, DeploymentInput, EnvironmentInput, Outcome, ProjectInput,
     StatusInput,
@@ -13,7 +13,7 @@ use crate::http::params::PROJECT_ONE;
 use crate::http::problem::{BodyPosition, Problem, ProblemCode};
 use crate::http::request::Request;
 use crate::http::respond::{self, Response};
-use strandline_model::{AgentId, At, CatalogKind, DeploymentId, EnvironmentId};
+use strandline_model::{At, CatalogKind, DeploymentId, EnvironmentId};
 use strandline_protocol::{Withdrawn, WriteMetadata, Written, WrittenList};
 use strandline_query::{GetDeployment, GetEnvironment, QueryError};
 
@@ -80,7 +80,7 @@ pub(super) async fn delete_project(state: AppState, request: Request) -> Result<
 
 /// Declares an agent.
 pub(super) async fn put_agent(state: AppState, request: Request) -> Result<Response, Problem> {
-    let id = agent_id(&request)?;
+    let id = access::agent_id(&request)?;
     request.caller.require_write_of(id.project())?;
     let input = request.json::<AgentInput>()?;
     written(state.catalog.put_agent(request.caller.authority(), &id, input).await?)
@@ -88,14 +88,9 @@ pub(super) async fn put_agent(state: AppState, request: Request) -> Result<Respo
 
 /// Lets go of an agent.
 pub(super) async fn delete_agent(state: AppState, request: Request) -> Result<Response, Problem> {
-    let id = agent_id(&request)?;
+    let id = access::agent_id(&request)?;
     request.caller.require_write_of(id.project())?;
     withdrawn(&state, CatalogKind::Agent, &id.to_string()).await
-}
-
-/// The agent that an address names.
-pub(super) fn agent_id(request: &Request) -> Result<AgentId, Problem> {
-    request.argument(0).parse().map_err(|message: String| Problem::new(ProblemCode::NotFound, message))
 }
 
 /// Declares an environment.

@@ -1,6 +1,7 @@
 //! What REST and pages share: the state that handlers work with, what they ask of the running service, and questions
 //! that both read from a request.
 
+pub mod access;
 mod announcement;
 pub mod changes;
 pub mod diffs;

@@ -46,20 +46,20 @@ const FILTERS: [(&str, Parameter); 13] = [
 ];
 
 /// A change, made in one or several places.
-struct Row {
-    id: String,
-    subject: String,
+pub(super) struct Row {
+    pub(super) id: String,
+    pub(super) subject: String,
     /// The resource as it was after the change, or before its end; the deployment as it was recorded.
-    href: Option<String>,
-    summary: String,
+    pub(super) href: Option<String>,
+    pub(super) summary: String,
     /// How much controllers did about it.
-    followed: Option<String>,
-    time: Time,
-    kind: &'static str,
-    by: String,
-    environments: Vec<(String, String)>,
-    more_environments: usize,
-    clusters: String,
+    pub(super) followed: Option<String>,
+    pub(super) time: Time,
+    pub(super) kind: &'static str,
+    pub(super) by: String,
+    pub(super) environments: Vec<(String, String)>,
+    pub(super) more_environments: usize,
+    pub(super) clusters: String,
 }
 
 #[derive(Template)]
@@ -164,7 +164,7 @@ fn choices<const N: usize>(request: &Request, parameter: Parameter, words: [&'st
     all.map(choice).collect()
 }
 
-fn row(entry: &FeedEntry, now: Timestamp) -> Row {
+pub(super) fn row(entry: &FeedEntry, now: Timestamp) -> Row {
     let shown = |text: &str| visible(text).into_owned();
     let offset = entry.entry.offset;
     // Of what ended there is nothing to see but what it was.

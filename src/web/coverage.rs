@@ -5,6 +5,7 @@ use std::time::Duration;
 use askama::Template;
 use http::StatusCode;
 
+use super::clusters;
 use super::live;
 use super::prose::Prose;
 use super::render::html;
@@ -22,30 +23,31 @@ use strandline_query::{CoverageFilter, ListCoverage, PageRequest, Scope};
 /// The most watches one page shows; the rest is in the API's list.
 const WATCHES_MAX: usize = 5000;
 
-/// A line of a table.
+/// A watch as a line of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Row {
-    cluster: String,
-    kind: String,
-    namespace: String,
-    state: &'static str,
-    since: Time,
-    reason: String,
-    message: Prose,
+pub(super) struct Watch {
+    pub(super) cluster: String,
+    pub(super) kind: String,
+    pub(super) namespace: String,
+    pub(super) state: &'static str,
+    pub(super) since: Time,
+    pub(super) reason: String,
+    pub(super) message: Prose,
     /// All that is said besides: reason, message, and the newest gap where it is over.
-    remarks: Prose,
-    resources: String,
-    last_change: Option<Time>,
-    lag: Option<String>,
+    pub(super) remarks: Prose,
+    pub(super) resources: String,
+    pub(super) last_change: Option<Time>,
+    pub(super) lag: Option<String>,
 }
 
 /// What is watched of a cluster, or left out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Cluster {
     name: String,
+    href: String,
     watched: String,
     excluded: usize,
-    rows: Vec<Row>,
+    rows: Vec<Watch>,
 }
 
 #[derive(Template)]
@@ -53,7 +55,7 @@ struct Cluster {
 struct CoveragePage {
     shell: Shell,
     heading: String,
-    gaps: Vec<Row>,
+    gaps: Vec<Watch>,
     clusters: Vec<Cluster>,
     cut: bool,
 }
@@ -121,6 +123,7 @@ fn view(request: &Request, found: &CoverageData, now: Timestamp) -> CoveragePage
         let count = |state| run.iter().filter(|watch| watch.state == state && of_a_kind(watch)).count();
         Cluster {
             name: run.first().map(|watch| shown(&watch.watch.cluster)).unwrap_or_default(),
+            href: run.first().map(|watch| clusters::href(&shell, &watch.watch.cluster)).unwrap_or_default(),
             watched: several(count(CoverageState::Watched), "kind"),
             excluded: count(CoverageState::Excluded),
             rows: run.iter().map(|watch| row(watch, now)).collect(),
@@ -128,11 +131,11 @@ fn view(request: &Request, found: &CoverageData, now: Timestamp) -> CoveragePage
     };
     let same = |a: &WatchCoverage, b: &WatchCoverage| a.watch.cluster == b.watch.cluster;
     CoveragePage {
-        shell,
         heading,
         gaps: found.gaps.iter().map(|watch| row(watch, now)).collect(),
         clusters: found.watches.chunk_by(same).map(of_cluster).collect(),
         cut: found.cut,
+        shell,
     }
 }
 
@@ -145,8 +148,8 @@ fn shown(text: &str) -> String {
     visible(text).into_owned()
 }
 
-fn row(item: &WatchCoverage, now: Timestamp) -> Row {
-    Row {
+pub(super) fn row(item: &WatchCoverage, now: Timestamp) -> Watch {
+    Watch {
         cluster: shown(&item.watch.cluster),
         kind: shown(&kind_name(&item.watch.kind)),
         namespace: shown(&item.watch.namespace),

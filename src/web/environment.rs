@@ -16,11 +16,11 @@ use super::render::html;
 use super::shell::{Badge, Shell, Time, reference, within};
 use super::strip::Strip;
 use super::tree::Piece;
-use super::{deployments, links, timeline, why};
+use super::{deployments, links, projects, timeline, why};
 use crate::app::{AppState, LinkTemplates};
 use crate::format::{lasted, per_cent, visible, worsened};
 use crate::http::auth;
-use crate::http::params::{CLUSTER, COLLAPSE, CONTINUE, GROUP, PROJECT, ParameterReader, UNDER, WINDOW};
+use crate::http::params::{CLUSTER, COLLAPSE, CONTINUE, GROUP, ParameterReader, UNDER, WINDOW};
 use crate::http::problem::Problem;
 use crate::http::request::Request;
 use crate::http::respond::Response;
@@ -301,7 +301,7 @@ fn view(
 fn above(shell: &Shell, project: &str) -> Vec<(String, String)> {
     let (group, name) = project.rsplit_once('/').unwrap_or(("", project));
     let of_group = (!group.is_empty()).then(|| (visible(group).into_owned(), within(shell, GROUP, group)));
-    let of_project = (visible(name).into_owned(), within(shell, PROJECT, project));
+    let of_project = (visible(name).into_owned(), projects::href(shell, project));
     of_group.into_iter().chain([of_project]).collect()
 }
 

@@ -2,9 +2,11 @@
 //! wrote as text only. One script of ours makes them more comfortable; docs/pages.md says how a part is added to it.
 
 mod address;
+mod agents;
 mod assets;
 mod changes;
 mod chip;
+mod clusters;
 mod contract;
 mod coverage;
 mod deployment;
@@ -12,6 +14,7 @@ mod deployments;
 mod diff;
 mod edges;
 mod environment;
+mod environments;
 mod events;
 mod field;
 mod graph;
@@ -22,6 +25,7 @@ mod live;
 mod login;
 mod overview;
 mod places;
+mod projects;
 mod prose;
 mod rail;
 mod render;
@@ -45,8 +49,9 @@ use crate::http::auth::CALLBACK;
 use crate::http::context::Context;
 use crate::http::params::{
     AGENT, AT, BY, CHILDREN, CLUSTER, CLUSTERS, COLLAPSE, CONTINUE, CONTROLLERS, ENVIRONMENT, FROM, GROUP,
-    GROUP_BY, HEALTH, IGNORE, IMAGE, INCLUDE, LABELS, MAP, NAME, ORDER, PROJECT, PROJECT_ONE, Q, Query,
-    REGION, SINCE, STATE, TIER, TO, TYPE, TZ, UNDER, UNTIL, VIEW, WINDOW, WITH,
+    GROUP_BY, HEALTH, IGNORE, IMAGE, INCLUDE, LABELS, MAP, NAME, NAMESPACE, ORDER, PROJECT, PROJECT_ONE,
+    PROTECTED, Q, Query, REF, REGION, SINCE, STATE, TAG, TIER, TO, TYPE, TZ, UNDER, UNTIL, VAR, VIEW, WINDOW,
+    WITH,
 };
 use crate::http::problem::Problem;
 use crate::http::respond::{self, Response};
@@ -95,6 +100,18 @@ pub const ROUTES: &[Route<AppState>] = &[
     Route::at("/search")
         .get(&[Q, TYPE, AT, TZ], |state, request| Box::pin(answer(state, request, search::page))),
     Route::at("/coverage").get(&[AT, TZ], |state, request| Box::pin(answer(state, request, coverage::page))),
+    Route::at("/clusters")
+        .get(&[AT, TZ, CONTINUE], |state, request| Box::pin(answer(state, request, clusters::page))),
+    Route::at("/clusters/{cluster}")
+        .get(&[AT, TZ], |state, request| Box::pin(answer(state, request, clusters::one))),
+    Route::at("/projects/{path}")
+        .get(&[AT, TZ], |state, request| Box::pin(answer(state, request, projects::page))),
+    Route::at("/agents")
+        .get(&[AT, TZ, CONTINUE], |state, request| Box::pin(answer(state, request, agents::page))),
+    Route::at("/agents/{id}").get(
+        &[AT, TZ, PROJECT_ONE, GROUP, ENVIRONMENT, REF, TAG, PROTECTED, NAMESPACE, VAR],
+        |state, request| Box::pin(answer(state, request, agents::one)),
+    ),
     Route::at("/images")
         .get(&[IMAGE, ENVIRONMENT, TIER, REGION, FROM, TO, AT, TZ, CONTINUE], |state, request| {
             Box::pin(answer(state, request, images::page))
@@ -164,7 +181,9 @@ fn elsewhere(problem: &Problem, context: &Context) -> Vec<(&'static str, String)
     let last = problem.gone.as_ref().map(|gone| gone.last_offset.to_string());
     let last = last.map(|offset| ("Show its last state", at(Some(&offset))));
     let past = query.one(AT).is_some_and(|at| at != "now");
-    let of_a_moment = ["/environments/", "/resources/"].iter().any(|start| context.path.starts_with(start));
+    let of_a_moment = ["/environments/", "/resources/", "/clusters/", "/projects/", "/agents/"]
+        .iter()
+        .any(|start| context.path.starts_with(start));
     let missing = problem.status() == StatusCode::NOT_FOUND;
     let now = (past && of_a_moment && missing).then(|| ("Show it now", at(None)));
     last.into_iter().chain(now).collect()

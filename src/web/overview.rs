@@ -13,7 +13,7 @@ use http::StatusCode;
 
 use self::cards::{Card, cards, has_onset};
 use self::map::Map;
-use self::rows::Strip;
+pub(super) use self::rows::{Row, Strip, row};
 use self::sections::{Section, sections};
 pub(super) use self::selection::WALL;
 use self::selection::{Form, Selection, chips, of_view, regrouped};

@@ -3,14 +3,16 @@
 use askama::Template;
 use http::StatusCode;
 
+use super::clusters;
 use super::deployments;
 use super::field::unplaced;
+use super::projects;
 use super::render::html;
-use super::shell::{Badge, Shell, reference, within};
+use super::shell::{Badge, Shell, reference};
 use crate::app::{AppState, finding};
 use crate::format::{age, deployment_time, revision, visible};
 use crate::http::auth;
-use crate::http::params::{AT, CLUSTER, CLUSTERS, IMAGE, PROJECT, Q, TYPE};
+use crate::http::params::{AT, CLUSTER, IMAGE, Q, TYPE};
 use crate::http::problem::Problem;
 use crate::http::request::Request;
 use crate::http::respond::Response;
@@ -166,12 +168,12 @@ fn environment(one: &Environment, shell: &Shell) -> Row {
 }
 
 fn project(one: &FoundProject, shell: &Shell) -> Row {
-    let href = within(shell, PROJECT, &one.id);
+    let href = projects::href(shell, &one.id);
     Row { name: shown(&one.id), href, badge: None, notes: String::new(), is_gone: false }
 }
 
 fn cluster(one: &FoundCluster, shell: &Shell) -> Row {
-    let href = within(shell, CLUSTERS, &one.id);
+    let href = clusters::href(shell, &one.id);
     Row { name: shown(&one.id), href, badge: None, notes: shown(&one.region), is_gone: false }
 }
 

@@ -90,8 +90,14 @@ pub(super) struct MainLink {
 }
 
 /// The pages that the header of every page links to.
-const LINKS: [(&str, &str); 4] =
-    [("Overview", "/"), ("Changes", "/changes"), ("Images", "/images"), ("Coverage", "/coverage")];
+const LINKS: [(&str, &str); 6] = [
+    ("Overview", "/"),
+    ("Changes", "/changes"),
+    ("Images", "/images"),
+    ("Clusters", "/clusters"),
+    ("Agents", "/agents"),
+    ("Coverage", "/coverage"),
+];
 
 /// What is around every page.
 #[derive(Clone, Debug, PartialEq, Eq)]

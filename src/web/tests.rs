@@ -1,6 +1,7 @@
 //! Pages from fixed answers: what they show, and that nothing a cluster wrote is taken for more than text.
 
 mod address;
+mod catalog;
 pub(super) mod deployment;
 mod diff;
 mod environment;
@@ -164,7 +165,7 @@ fn the_coverage_shows_gaps_first_and_a_table_for_each_cluster() {
     let position = |text: &str| page.find(text).unwrap_or_else(|| panic!("{text} in\n{page}"));
     assert!(position("StatefulSet.apps") < position("Deployment.apps"));
     assert!(position("<title>Coverage: 1 gap") < position("4s ago"));
-    assert!(position("eu-west <small>1 kind watched") < position("0 kinds watched, 1 excluded"));
+    assert!(position("eu-west</a> <small>1 kind watched") < position("0 kinds watched, 1 excluded"));
     position("discovery of kinds");
     let past = super::coverage::rendered(&request("/coverage", "at=1234"), vec![], blind_snapshot());
     sound(&past);

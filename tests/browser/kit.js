@@ -30,6 +30,13 @@ const pages = [
   ["/images", 200],
   ["/images?from=1", 200],
   ["/coverage", 200],
+  ["/clusters", 200],
+  ["/clusters/one", 200],
+  [`/clusters/one?at=${scenario.before}`, 200],
+  ["/projects/shop%2Fweb", 200],
+  ["/agents", 200],
+  ["/agents/shop%2Fagents%3Aone", 200],
+  ["/agents/shop%2Fagents%3Aone?project=shop%2Fweb&environment=production&ref=main", 200],
   ["/search", 200],
   ["/search?q=web", 200],
   ["/search?q=nothing-is-called-so&type=images", 200],
@@ -38,6 +45,9 @@ const pages = [
   ["/help/troubleshooting", 200],
   ["/environments/nothing?at=1", 404],
   ["/deployments/9", 404],
+  ["/clusters/nothing", 404],
+  ["/projects/nothing", 404],
+  ["/agents/no%2Fproject%3Anothing", 404],
   ["/nothing", 404],
 ];
 

@@ -109,6 +109,14 @@ async fn deploy(server: &Server, id: u64, reference: &str, status: &str) -> Resu
     if code == 200 { Ok(()) } else { Err(format!("its end is not recorded: {code} {answer}").into()) }
 }
 
+/// Declares an agent that lets one project deploy.
+async fn declare_agent(server: &Server) -> Result<()> {
+    let configuration = "ci_access:\n  projects:\n    - id: shop/web\n      default_namespace: shop\n";
+    let spec = json!({"cluster": "one", "configuration": configuration});
+    let (code, answer) = server.send("PUT", "/agents/shop%2Fagents%3Aone", "", &spec).await?;
+    if code / 100 == 2 { Ok(()) } else { Err(format!("the agent is not declared: {code} {answer}").into()) }
+}
+
 /// Lets a Pod fail and recover until the task ends.
 async fn keep_changing(simulated: Arc<ApiServer>) {
     for round in 1.. {
@@ -134,6 +142,7 @@ async fn pages_work_in_a_browser() -> Result<()> {
     server
         .until("/environments/shop.web.production/resources?kind=Pod", |list| items(list).count() > 0)
         .await?;
+    declare_agent(&server).await?;
     deploy(&server, 1, "v1", "success").await?;
     for round in 1..5 {
         if round == 4 {

@@ -59,7 +59,7 @@ mod words;
 
 pub use agents::{GetAgent, ListAgents};
 pub use changes::{ChangesFilter, ListChanges};
-pub use clusters::ListClusters;
+pub use clusters::{GetCluster, ListClusters};
 pub use coverage::ListCoverage;
 pub use deployments::{CountDeployments, GetDeployment, ListDeployments, ListDeploymentsWithCursors};
 pub use diff::{CompareEnvironments, DiffEnvironment, DiffResource, PatchResource};

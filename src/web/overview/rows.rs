@@ -1,6 +1,5 @@
 //! One environment as a line of a table.
 
-use super::selection::Selection;
 use crate::format::{deployment_time, lasted, revision, visible};
 use crate::web::deployments;
 use crate::web::shell::{Badge, Shell, Time};
@@ -14,60 +13,60 @@ const UNITS: u64 = 1000;
 
 /// A line of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Row {
-    pub(super) name: String,
-    pub(super) project: String,
+pub(in super::super) struct Row {
+    pub(in super::super) name: String,
+    pub(in super::super) project: String,
     /// Its tier, where the page shows several.
-    pub(super) tier: Option<String>,
-    pub(super) href: String,
-    pub(super) badge: Badge,
-    pub(super) last_known: Option<Badge>,
-    pub(super) since: Time,
-    pub(super) version: Option<Version>,
-    pub(super) deployed: Option<Deployed>,
-    pub(super) strip: Strip,
-    pub(super) clusters: String,
-    pub(super) is_urgent: bool,
+    pub(in super::super) tier: Option<String>,
+    pub(in super::super) href: String,
+    pub(in super::super) badge: Badge,
+    pub(in super::super) last_known: Option<Badge>,
+    pub(in super::super) since: Time,
+    pub(in super::super) version: Option<Version>,
+    pub(in super::super) deployed: Option<Deployed>,
+    pub(in super::super) strip: Strip,
+    pub(in super::super) clusters: String,
+    pub(in super::super) is_urgent: bool,
 }
 
 /// What it runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Version {
-    pub(super) tags: String,
-    pub(super) repository: String,
+pub(in super::super) struct Version {
+    pub(in super::super) tags: String,
+    pub(in super::super) repository: String,
 }
 
 /// The newest deployment.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Deployed {
+pub(in super::super) struct Deployed {
     /// What went other than well, such as `failed`; empty where it went well.
-    pub(super) status: &'static str,
-    pub(super) class: &'static str,
-    pub(super) who: String,
-    pub(super) what: String,
-    pub(super) number: u64,
-    pub(super) href: String,
-    pub(super) when: Time,
+    pub(in super::super) status: &'static str,
+    pub(in super::super) class: &'static str,
+    pub(in super::super) who: String,
+    pub(in super::super) what: String,
+    pub(in super::super) number: u64,
+    pub(in super::super) href: String,
+    pub(in super::super) when: Time,
 }
 
 /// A day of health.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Strip {
+pub(in super::super) struct Strip {
     /// Class, start and length.
-    pub(super) parts: Vec<(&'static str, u64, u64)>,
+    pub(in super::super) parts: Vec<(&'static str, u64, u64)>,
     /// Where the newest deployment is.
-    pub(super) mark: Option<u64>,
-    pub(super) words: String,
+    pub(in super::super) mark: Option<u64>,
+    pub(in super::super) words: String,
 }
 
 impl Strip {
-    pub(super) const UNITS: u64 = UNITS;
+    pub(in super::super) const UNITS: u64 = UNITS;
 }
 
 /// The line of an environment.
-pub(super) fn row(
+pub(in super::super) fn row(
     shell: &Shell,
-    selection: &Selection,
+    shows_tier: bool,
     one: &EnvironmentSummary,
     overview: &Overview,
     now: Timestamp,
@@ -77,7 +76,7 @@ pub(super) fn row(
     Row {
         name: shown(&one.name),
         project: shown(&one.project),
-        tier: selection.several_tiers().then(|| one.tier.to_string()),
+        tier: shows_tier.then(|| one.tier.to_string()),
         href: href(shell, one),
         badge: Badge::new(one.health),
         last_known: one.last_known.map(|health| Badge::new(Some(health))),

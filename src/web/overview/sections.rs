@@ -21,7 +21,7 @@ pub(super) struct Tally {
 
 /// A part of a bar.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Part {
+pub(in super::super) struct Part {
     pub(super) class: &'static str,
     pub(super) start: u64,
     pub(super) length: u64,
@@ -62,7 +62,7 @@ pub(super) fn sections(
             .items
             .iter()
             .filter(|one| one.keys.contains(&group.keys))
-            .map(|one| row(shell, selection, one, overview, now))
+            .map(|one| row(shell, selection.several_tiers(), one, overview, now))
             .collect();
         let counts = &group.counts;
         let wanted = wanted(selection, counts);
@@ -134,7 +134,7 @@ pub(super) fn key_name(by: &GroupBy, key: &str) -> String {
 }
 
 /// One part for each state, as long as it has environments.
-pub(super) fn bar(counts: &OverviewCounts) -> Vec<Part> {
+pub(in super::super) fn bar(counts: &OverviewCounts) -> Vec<Part> {
     let mut start = 0;
     let part = |(health, length): (Option<Health>, u64)| {
         start += length;

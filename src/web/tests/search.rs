@@ -61,7 +61,7 @@ fn matches_lead_to_their_pages_and_stay_text() {
         "<h1>Search: web&#60;</h1>",
         "name=\"q\" value=\"web&#60;\"",
         "href=\"/environments/shop.web.production?at=1234\">shop.web.production</a>",
-        "href=\"/?at=1234&#38;tier=all&#38;project=shop%2Fweb\">shop/web</a>",
+        "href=\"/projects/shop%2Fweb?at=1234\">shop/web</a>",
         "<li class=\"gone\"><a href=\"/resources/web-0?at=9&#38;cluster=eu-west\">Pod/web-0</a>",
         "deleted 60s ago",
         "<a class=\"small\" href=\"/search?q=web%3C&#38;at=1234&#38;type=resources\">More resources</a>",

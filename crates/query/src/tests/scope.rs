@@ -81,6 +81,9 @@ impl Two {
         let (environments, resources) = (EnvironmentFilter::default(), ResourceFilter::default());
         self.question_agrees(step, reach, at, ListEnvironments::new(&environments, page)).await;
         self.question_agrees(step, reach, at, ListClusters::new(page)).await;
+        for cluster in ["east", "west"] {
+            self.question_agrees(step, reach, at, GetCluster::new(cluster)).await;
+        }
         self.question_agrees(step, reach, at, overview_rows::by_name(page)).await;
         self.question_agrees(step, reach, at, find::beside_resources(page.limit)).await;
         for id in ids(&self.events) {
