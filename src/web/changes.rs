@@ -7,6 +7,7 @@ use super::chip::{Chip, Choice};
 use super::deployments;
 use super::field::Field;
 use super::live;
+use super::rail::{self, Span};
 use super::render::{html, sentence};
 use super::shell::{Shell, Time, reference};
 use crate::app::{AppState, changes};
@@ -86,11 +87,16 @@ struct ChangesPage {
 /// The page.
 pub(super) async fn page(state: AppState, request: Request) -> Result<Response, Problem> {
     let mut read = request.query.reader();
-    let (at, filter) = (read.at(), changes::filter(&mut read));
+    let (at, filter, span) = (read.at(), changes::filter(&mut read), Span::read(&mut read));
     let page = PageRequest { limit: ROWS_MAX, after: read.text(CONTINUE) };
     read.finish()?;
-    let found = state.queries.ask(&auth::scope(&request)?, at, ListChanges::new(&filter, &page)).await?;
-    html(StatusCode::OK, &view(&request, &found, state.clock.now()))
+    let scope = auth::scope(&request)?;
+    let found = state.queries.ask(&scope, at, ListChanges::new(&filter, &page)).await?;
+    let of = (&filter.environments, None);
+    let rail = rail::of_environments(&state, &scope, &request, of, span, &found.metadata.snapshot).await?;
+    let mut page = view(&request, &found, state.clock.now());
+    page.shell = page.shell.with_rail(rail);
+    html(StatusCode::OK, &page)
 }
 
 fn view(request: &Request, found: &Page<FeedEntry>, now: Timestamp) -> ChangesPage {

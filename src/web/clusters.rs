@@ -12,6 +12,7 @@ use super::coverage::{self, Watch};
 use super::environments::{self, Table};
 use super::live;
 use super::prose::Prose;
+use super::rail::{self, Span};
 use super::render::html;
 use super::shell::{Badge, Shell, Time, counts, reference, within};
 use crate::app::AppState;
@@ -176,7 +177,7 @@ struct ClusterData {
 /// One cluster.
 pub(super) async fn one(state: AppState, request: Request) -> Result<Response, Problem> {
     let mut read = request.query.reader();
-    let at = read.at();
+    let (at, span) = (read.at(), Span::read(&mut read));
     read.finish()?;
     let (scope, name) = (auth::scope(&request)?, request.argument(0));
     let queries = &state.queries;
@@ -186,11 +187,15 @@ pub(super) async fn one(state: AppState, request: Request) -> Result<Response, P
     let whole = PageRequest { limit: PageRequest::MAX, after: None };
     let watches = queries.ask(&scope, then, ListCoverage::new(&only, &whole)).await?.items;
     let filter = EnvironmentFilter { clusters: only.clusters, ..EnvironmentFilter::default() };
-    let overview = queries.ask(&scope, then, environments::question(filter)).await?.value;
+    let overview = queries.ask(&scope, then, environments::question(filter.clone())).await?.value;
     let mut agents = agents::all(&state, &scope, then).await?;
     agents.retain(|agent| agent.cluster == name);
     let found = ClusterData { cluster, watches, overview, agents };
-    html(StatusCode::OK, &view(&request, &found, state.clock.now()))
+    let (of, snapshot) = ((&filter, found.overview.trend.as_ref()), &found.cluster.metadata);
+    let rail = rail::of_environments(&state, &scope, &request, of, span, snapshot).await?;
+    let mut page = view(&request, &found, state.clock.now());
+    page.shell = page.shell.with_rail(rail);
+    html(StatusCode::OK, &page)
 }
 
 fn view(request: &Request, found: &ClusterData, now: Timestamp) -> ClusterPage {

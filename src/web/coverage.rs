@@ -8,6 +8,7 @@ use http::StatusCode;
 use super::clusters;
 use super::live;
 use super::prose::Prose;
+use super::rail::{self, Span};
 use super::render::html;
 use super::shell::{Shell, Time, reference};
 use crate::app::AppState;
@@ -16,7 +17,7 @@ use crate::http::auth;
 use crate::http::problem::Problem;
 use crate::http::request::Request;
 use crate::http::respond::Response;
-use strandline_model::{At, CoverageState, Timestamp};
+use strandline_model::{At, CoverageState, EnvironmentFilter, Timestamp};
 use strandline_protocol::{Snapshot, WatchCoverage, WatchGap};
 use strandline_query::{CoverageFilter, ListCoverage, PageRequest, Scope};
 
@@ -71,10 +72,15 @@ struct CoverageData {
 /// The page.
 pub(super) async fn page(state: AppState, request: Request) -> Result<Response, Problem> {
     let mut read = request.query.reader();
-    let at = read.at();
+    let (at, span) = (read.at(), Span::read(&mut read));
     read.finish()?;
-    let found = find(&state, &auth::scope(&request)?, at).await?;
-    html(StatusCode::OK, &view(&request, &found, state.clock.now()))
+    let scope = auth::scope(&request)?;
+    let found = find(&state, &scope, at).await?;
+    let of = (&EnvironmentFilter::default(), None);
+    let rail = rail::of_environments(&state, &scope, &request, of, span, &found.snapshot).await?;
+    let mut page = view(&request, &found, state.clock.now());
+    page.shell = page.shell.with_rail(rail);
+    html(StatusCode::OK, &page)
 }
 
 async fn find(state: &AppState, scope: &Scope, at: At) -> Result<CoverageData, Problem> {

@@ -5,6 +5,7 @@ use http::StatusCode;
 
 use super::field::Field;
 use super::live;
+use super::rail::{self, Span};
 use super::render::html;
 use super::shell::{Shell, Time, reference};
 use crate::app::AppState;
@@ -16,7 +17,7 @@ use crate::http::params::{AT, CONTINUE, ENVIRONMENT, FROM, IMAGE};
 use crate::http::problem::Problem;
 use crate::http::request::Request;
 use crate::http::respond::Response;
-use strandline_model::Timestamp;
+use strandline_model::{EnvironmentFilter, Timestamp};
 use strandline_object::Object;
 use strandline_protocol::{ImageInterval, ImageUse, Page, Workload};
 use strandline_query::{ListImages, PageRequest};
@@ -71,11 +72,18 @@ struct ImagesPage {
 pub(super) async fn page(state: AppState, request: Request) -> Result<Response, Problem> {
     let request = in_order(&state, request).await;
     let mut read = request.query.reader();
-    let (at, filter) = (read.at(), filter(&mut read));
+    let (at, filter, span) = (read.at(), filter(&mut read), Span::read(&mut read));
     let page = PageRequest { after: read.text(CONTINUE), ..PageRequest::default() };
     read.finish()?;
-    let found = state.queries.ask(&auth::scope(&request)?, at, ListImages::new(&filter, &page)).await?;
-    html(StatusCode::OK, &view(&request, &found, state.clock.now()))
+    let scope = auth::scope(&request)?;
+    let found = state.queries.ask(&scope, at, ListImages::new(&filter, &page)).await?;
+    let of =
+        EnvironmentFilter { tiers: filter.tiers, regions: filter.regions, ..EnvironmentFilter::default() };
+    let snapshot = &found.metadata.snapshot;
+    let rail = rail::of_environments(&state, &scope, &request, (&of, None), span, snapshot).await?;
+    let mut page = view(&request, &found, state.clock.now());
+    page.shell = page.shell.with_rail(rail);
+    html(StatusCode::OK, &page)
 }
 
 fn view(request: &Request, found: &Page<ImageUse>, now: Timestamp) -> ImagesPage {

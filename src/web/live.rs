@@ -8,7 +8,12 @@ use strandline_syntax::percent_encode;
 
 /// The address of the stream of what changes in these environments after an offset.
 pub(super) fn stream(filter: &EnvironmentFilter, offset: Offset) -> String {
-    let mut address = format!("/api/v1/watch?{}={offset}", FROM.name);
+    format!("/api/v1/watch?{}={offset}{}", FROM.name, parameters(filter))
+}
+
+/// A filter as parameters, each behind `&`.
+pub(super) fn parameters(filter: &EnvironmentFilter) -> String {
+    let mut address = String::new();
     // A filter is serialised under the names of its parameters.
     let Ok(Value::Object(members)) = serde_json::to_value(filter) else { return address };
     for (name, value) in members {

@@ -71,7 +71,7 @@ pub const ROUTES: &[Route<AppState>] = &[
     Route::at("/").get(
         &[
             AT, TZ, TIER, REGION, PROJECT, GROUP, CLUSTERS, AGENT, STATE, NAME, HEALTH, LABELS, GROUP_BY,
-            VIEW, ORDER, CONTINUE, WALL,
+            VIEW, ORDER, CONTINUE, WALL, SPAN,
         ],
         |state, request| Box::pin(answer(state, request, overview::page)),
     ),
@@ -93,19 +93,21 @@ pub const ROUTES: &[Route<AppState>] = &[
             CONTROLLERS,
             AT,
             TZ,
+            SPAN,
             CONTINUE,
         ],
         |state, request| Box::pin(answer(state, request, changes::page)),
     ),
     Route::at("/search")
         .get(&[Q, TYPE, AT, TZ], |state, request| Box::pin(answer(state, request, search::page))),
-    Route::at("/coverage").get(&[AT, TZ], |state, request| Box::pin(answer(state, request, coverage::page))),
+    Route::at("/coverage")
+        .get(&[AT, TZ, SPAN], |state, request| Box::pin(answer(state, request, coverage::page))),
     Route::at("/clusters")
         .get(&[AT, TZ, CONTINUE], |state, request| Box::pin(answer(state, request, clusters::page))),
     Route::at("/clusters/{cluster}")
-        .get(&[AT, TZ], |state, request| Box::pin(answer(state, request, clusters::one))),
+        .get(&[AT, TZ, SPAN], |state, request| Box::pin(answer(state, request, clusters::one))),
     Route::at("/projects/{path}")
-        .get(&[AT, TZ], |state, request| Box::pin(answer(state, request, projects::page))),
+        .get(&[AT, TZ, SPAN], |state, request| Box::pin(answer(state, request, projects::page))),
     Route::at("/agents")
         .get(&[AT, TZ, CONTINUE], |state, request| Box::pin(answer(state, request, agents::page))),
     Route::at("/agents/{id}").get(
@@ -113,7 +115,7 @@ pub const ROUTES: &[Route<AppState>] = &[
         |state, request| Box::pin(answer(state, request, agents::one)),
     ),
     Route::at("/images")
-        .get(&[IMAGE, ENVIRONMENT, TIER, REGION, FROM, TO, AT, TZ, CONTINUE], |state, request| {
+        .get(&[IMAGE, ENVIRONMENT, TIER, REGION, FROM, TO, AT, TZ, SPAN, CONTINUE], |state, request| {
             Box::pin(answer(state, request, images::page))
         }),
     Route::at("/environments/{id}")

@@ -20,6 +20,7 @@ use self::selection::{Form, Selection, chips, of_view, regrouped};
 use self::tiles::{Line, Tile, tiles};
 use super::address::same_moment;
 use super::chip::{Chip, Choice};
+use super::rail;
 use super::render::html;
 use super::shell::{Shell, reference, within};
 use crate::app::{AppState, Notice};
@@ -86,7 +87,15 @@ pub(super) async fn page(state: AppState, request: Request) -> Result<Response, 
     let selection = Selection::read(&state, &request)?;
     let scope = auth::scope(&request)?;
     let found = find(&state, &scope, &selection).await?;
+    let rail = match selection.wall {
+        true => None,
+        false => {
+            let of = (&selection.filter, found.overview.trend.as_ref());
+            rail::of_environments(&state, &scope, &request, of, selection.span, &found.snapshot).await?
+        }
+    };
     let mut page = view(&request, &selection, &found, &state.presentation.views, state.clock.now());
+    page.shell = page.shell.with_rail(rail);
     page.notice = state.announcement.get().map(announced);
     html(StatusCode::OK, &page)
 }

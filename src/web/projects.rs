@@ -10,6 +10,7 @@ use super::agents::{self, AgentRow};
 use super::changes;
 use super::deployments;
 use super::environments::{self, Table};
+use super::rail::{self, Span};
 use super::render::html;
 use super::shell::{Shell, reference, within};
 use crate::app::{AppState, LinkTemplates};
@@ -66,7 +67,7 @@ pub(super) fn href(shell: &Shell, path: &str) -> String {
 /// The page.
 pub(super) async fn page(state: AppState, request: Request) -> Result<Response, Problem> {
     let mut read = request.query.reader();
-    let at = read.at();
+    let (at, span) = (read.at(), Span::read(&mut read));
     read.finish()?;
     let (scope, path) = (auth::scope(&request)?, request.argument(0));
     let queries = &state.queries;
@@ -83,7 +84,7 @@ pub(super) async fn page(state: AppState, request: Request) -> Result<Response, 
     let filter = DeploymentFilter { projects: only, ..DeploymentFilter::default() };
     let deployments = queries.ask(&scope, then, ListDeployments::new(&filter, &NEWEST)).await?.items;
     let filter = ChangesFilter {
-        environments: of_project,
+        environments: of_project.clone(),
         since: Some(At::Ago(CHANGES_SINCE)),
         ..ChangesFilter::default()
     };
@@ -92,7 +93,11 @@ pub(super) async fn page(state: AppState, request: Request) -> Result<Response, 
     agents.retain(|agent| agent.project == path);
     let snapshot = overview.metadata;
     let found = ProjectData { project, overview: overview.value, deployments, changes, agents, snapshot };
-    html(StatusCode::OK, &view(&request, &found, &state.presentation.links, state.clock.now()))
+    let of = (&of_project, found.overview.trend.as_ref());
+    let rail = rail::of_environments(&state, &scope, &request, of, span, &found.snapshot).await?;
+    let mut page = view(&request, &found, &state.presentation.links, state.clock.now());
+    page.shell = page.shell.with_rail(rail);
+    html(StatusCode::OK, &page)
 }
 
 fn view(request: &Request, found: &ProjectData, templates: &LinkTemplates, now: Timestamp) -> ProjectPage {

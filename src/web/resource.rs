@@ -223,8 +223,7 @@ fn view(
         edges: linked
             .map(|page| edges::lines(&shell, &page.items, key.map_or("", |key| &key.cluster)))
             .unwrap_or_default(),
-        strip: timeline
-            .map(|found| timeline::strip(&shell, request, &found, now, (json("/health"), json("/timeline")))),
+        strip: timeline.map(|found| Strip::new(request, &found.health, now, json("/health")).in_words()),
         events: events::lines(&shell, &said, now),
         history: History::new(request, &versions, &of_kind, lens, is_there, now),
         facts: detail.map(|detail| facts(&shell, detail, now)),

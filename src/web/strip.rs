@@ -55,6 +55,8 @@ pub(super) struct Strip {
     pub(super) json: String,
     /// What else happened in that time; none where that was not asked for.
     pub(super) lanes: Option<Lanes>,
+    /// Whether the bar is drawn: the rail of a page may show the same.
+    pub(super) is_drawn: bool,
 }
 
 impl Strip {
@@ -83,7 +85,14 @@ impl Strip {
             more: history.truncated || history.intervals.len() > LISTED,
             json,
             lanes: None,
+            is_drawn: true,
         }
+    }
+
+    /// The same without the bar.
+    #[must_use]
+    pub(super) fn in_words(self) -> Self {
+        Strip { is_drawn: false, ..self }
     }
 
     /// What the bar shows, in words.

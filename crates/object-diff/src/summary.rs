@@ -8,15 +8,15 @@ use strandline_syntax::{Image, familiar};
 /// Letters that a value has.
 const VALUE_LETTERS: usize = 40;
 
-/// What differs on one line, the most telling first: `image api 2.33.0 → 2.40.0`, `replicas 3 → 5; 2 more`. Empty where
-/// nothing does.
-pub fn one_line(differences: &[Difference], left_out: u64) -> String {
-    let Some(first) = differences.iter().find(|one| image(one).is_some()).or(differences.first()) else {
-        return String::new();
-    };
-    let more = differences.len() as u64 - 1 + left_out;
-    let said = image(first).unwrap_or_else(|| said(first));
-    if more > 0 { format!("{said}; {more} more") } else { said }
+/// What differs on one line, so many differences at most and images first: `image api 2.33.0 → 2.40.0`,
+/// `replicas 3 → 5; 2 more`. Empty where nothing does.
+pub fn one_line(differences: &[Difference], left_out: u64, most: usize) -> String {
+    let images = differences.iter().filter_map(image);
+    let others = differences.iter().filter(|one| image(one).is_none()).map(said);
+    let mut shown: Vec<String> = images.chain(others).take(most).collect();
+    let more = (differences.len() - shown.len()) as u64 + left_out;
+    shown.extend((more > 0 && !shown.is_empty()).then(|| format!("{more} more")));
+    shown.join("; ")
 }
 
 /// A change of an image: by its versions alone where it is the same repository.
@@ -116,12 +116,14 @@ mod tests {
             (vec![], 0, ""),
         ];
         for (differences, left_out, expected) in cases {
-            let line = one_line(&differences, left_out);
+            let line = one_line(&differences, left_out, 1);
             if expected.is_empty() && !differences.is_empty() {
                 assert!(line.contains("a…a") && line.ends_with(" → b"), "{line}");
             } else {
                 assert_eq!(line, expected);
             }
         }
+        let both = [replicas(), image("a:1", "a:2"), changed("data.key", json!(1), json!(2))];
+        assert_eq!(one_line(&both, 0, 2), "image api 1 → 2; replicas 3 → 5; 1 more");
     }
 }

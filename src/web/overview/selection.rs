@@ -10,6 +10,7 @@ use crate::http::problem::Problem;
 use crate::http::request::Request;
 use crate::web::chip::{Chip, Choice};
 use crate::web::field::Field;
+use crate::web::rail::Span;
 use crate::web::render::sentence;
 
 use strandline_model::{At, EnvironmentFilter, GroupBy, Health, SavedView, Tier};
@@ -29,6 +30,8 @@ pub(super) struct Selection {
     pub(super) after: Option<String>,
     /// Whether the page is for a screen on the wall.
     pub(super) wall: bool,
+    /// What its rail spans.
+    pub(super) span: Span,
 }
 
 /// The most groups, environments and cards of one page, so that a page stays small whatever there is.
@@ -64,6 +67,7 @@ impl Selection {
         let mut group_by = selection::group_by(&mut read, &base.group_by);
         let order = read.word(ORDER).unwrap_or_default();
         let after = read.text(CONTINUE);
+        let span = Span::read(&mut read);
         let wall = request.query.one(WALL).is_some_and(|text| !matches!(text, "0" | "false"));
         read.finish()?;
         if all {
@@ -72,7 +76,7 @@ impl Selection {
         if group_by.is_empty() {
             group_by.push(GroupBy::Region);
         }
-        Ok(Selection { at, filter, group_by, view, order, after, wall })
+        Ok(Selection { at, filter, group_by, view, order, after, wall, span })
     }
 
     /// The question for the groups, which are of all healths so that another can be chosen, and for a day of health.

@@ -13,13 +13,13 @@ use strandline_query::{
 
 /// The window of a page, and the moments at which to ask for it: where it ends, which may be later than what the page shows,
 /// and that, for what did not exist any more by then.
-struct Asked {
-    shown: Timestamp,
-    window: Window,
-    moments: [(At, Window); 2],
+pub(super) struct Asked {
+    pub(super) shown: Timestamp,
+    pub(super) window: Window,
+    pub(super) moments: [(At, Window); 2],
 }
 
-fn asked(state: &AppState, request: &Request, span: Span, snapshot: &Snapshot) -> Asked {
+pub(super) fn asked(state: &AppState, request: &Request, span: Span, snapshot: &Snapshot) -> Asked {
     let now = state.clock.now();
     let shown = shown(request, snapshot, now);
     let window = Window::new(span, shown, now);
@@ -37,7 +37,7 @@ fn filter(window: &Window, lane: Lane) -> TimelineFilter {
     }
 }
 
-fn newest() -> PageRequest {
+pub(super) fn newest() -> PageRequest {
     PageRequest { limit: MARKS, after: None }
 }
 

@@ -5,9 +5,11 @@
 //! marks are not stretched.
 
 mod find;
+mod many;
 mod span;
 
 pub(super) use find::{of_environment, of_resource};
+pub(super) use many::of_environments;
 pub(super) use span::{SPAN, Span, Window};
 
 use self::span::OFFERED;
@@ -234,6 +236,12 @@ impl Rail {
     #[must_use]
     pub(super) fn comparing(self, path: &str) -> Self {
         Rail { compare: Some(format!("{path}?from={{from}}&at={{to}}")), ..self }
+    }
+
+    /// With the page of what changed between two times, of the environments that these parameters choose.
+    #[must_use]
+    pub(super) fn changing(self, parameters: &str) -> Self {
+        Rail { changes: Some(format!("/changes?since={{from}}&until={{to}}{parameters}")), ..self }
     }
 }
 

@@ -78,8 +78,8 @@ fn each_version_says_what_it_changed_and_those_of_status_alone_stand_together() 
         [
             ("status only: readyReplicas", 1),
             ("3 versions with status changes only", 3),
-            ("replicas: 3 → 5", 1),
-            ("containers[name=web].image: web:1 → web:2", 1),
+            ("replicas 3 → 5", 1),
+            ("image web 1 → 2", 1),
             ("first version recorded", 1),
         ]
     );

@@ -3,13 +3,13 @@
 
 use super::if_there;
 use crate::app::AppState;
-use crate::format::{age, clock_time, difference_line, grouped, several, visible};
+use crate::format::{age, clock_time, grouped, several, visible};
 use crate::http::params::CLUSTER;
 use crate::http::problem::Problem;
 use crate::http::request::Request;
 use crate::web::shell::{Badge, Time};
 use strandline_model::{At, DeletionCause, Kind, Offset, Timestamp, Uid};
-use strandline_object_diff::{Between, Class, Comparison, Difference, Lens, compare};
+use strandline_object_diff::{Between, Class, Comparison, Difference, Lens, compare, one_line};
 use strandline_protocol::{Version, VersionChange};
 use strandline_query::{ListResourceVersions, PageRequest, Scope};
 use strandline_syntax::percent_encode;
@@ -19,12 +19,6 @@ const LISTED: usize = 40;
 
 /// Differences that are named of a version.
 const NAMED: usize = 3;
-
-/// Letters of a difference on a line.
-const LETTERS: usize = 120;
-
-/// What most differences lie in, so that their paths are as plain without it.
-const PREFIXES: [&str; 3] = ["spec.template.spec.", "spec.", "metadata."];
 
 /// Versions of a resource as they were found, newest first, with their objects.
 #[derive(Debug, Default)]
@@ -248,15 +242,14 @@ fn said(comparison: Option<&Comparison>, older: Option<&Version>) -> String {
             Some(_) => String::new(),
         };
     };
-    let named: Vec<_> = asked_about(comparison).take(NAMED).map(short_line).collect();
-    let further = (asked_about(comparison).count() - named.len()) as u64 + comparison.left_out;
+    let asked_about: Vec<_> = asked_about(comparison).cloned().collect();
+    let named = one_line(&asked_about, comparison.left_out, NAMED);
     let status = in_status(comparison);
-    match (named.as_slice(), status.as_slice()) {
-        ([], []) if comparison.hidden.ignored > 0 => "only ignored fields".to_owned(),
-        ([], []) => "no visible differences".to_owned(),
-        ([], fields) => format!("status only: {}", fields.join(", ")),
-        (named, _) if further > 0 => format!("{}; and {} more", named.join("; "), grouped(further)),
-        (named, _) => named.join("; "),
+    match (named.as_str(), status.as_slice()) {
+        ("", []) if comparison.hidden.ignored > 0 => "only ignored fields".to_owned(),
+        ("", []) => "no visible differences".to_owned(),
+        ("", fields) => format!("status only: {}", fields.join(", ")),
+        _ => named,
     }
 }
 
@@ -275,13 +268,6 @@ fn in_status(comparison: &Comparison) -> Vec<String> {
         fields.push("…".to_owned());
     }
     fields
-}
-
-/// A difference with as much of its path as is needed, such as `replicas: 3 → 5`.
-fn short_line(difference: &Difference) -> String {
-    let path = difference.path.as_str();
-    let short = PREFIXES.into_iter().find_map(|prefix| path.strip_prefix(prefix)).unwrap_or(path);
-    difference_line(&Difference { path: short.to_owned(), ..difference.clone() }, LETTERS)
 }
 
 /// The rule that judged a version, where another one judged the version before.

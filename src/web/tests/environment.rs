@@ -139,7 +139,7 @@ fn health_over_time_is_a_bar_with_words_and_figures() {
         crate::web::resource::rendered(&request("/resources/{uid}", "cluster=c"), bare, snapshot(), vec![]);
     holds(
         &page,
-        &["aria-label=\"Over 24h: Degraded 0.6%", "for <time", "of rule set 4", "<b>CrashLoopBackOff</b>"],
+        &["</span>Degraded 0.6% <span", "for <time", "of rule set 4", "<b>CrashLoopBackOff</b>"],
     );
 }
 

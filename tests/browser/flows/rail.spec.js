@@ -95,3 +95,16 @@ test.describe("without script", () => {
     await expect(page).toHaveURL(new RegExp(`at=${scenario.before}`));
   });
 });
+
+for (const address of ["/", "/changes", "/images", "/coverage", "/clusters/one", "/projects/shop%2Fweb"]) {
+  test(`${address} has a rail, from whose marks the past is one step away`, async ({ page }) => {
+    await page.goto(address);
+    const rail = page.locator("svg.rail");
+    await expect(rail).toHaveAttribute("aria-label", /^Health over 24h/);
+    // Both deployments, or what was changed in the objects.
+    await expect(rail.locator("a.mark").first()).toBeAttached();
+    await page.keyboard.press("j");
+    await page.waitForURL(/at=/);
+    await expect(page.locator("time-rail .then")).toContainText("As of");
+  });
+}

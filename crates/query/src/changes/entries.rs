@@ -79,7 +79,7 @@ fn member(q: &mut Context<'_>, row: &FeedRow, environment: FeedEnvironment) -> R
     let clusters = cluster.map(|key| key.cluster.clone()).into_iter().collect();
     let summary = match kind {
         FeedKind::Spec if differences.is_empty() => "updated".to_owned(),
-        FeedKind::Spec => one_line(&differences, left_out),
+        FeedKind::Spec => one_line(&differences, left_out, 1),
         _ => summary(&entry),
     };
     let entry = FeedEntry {
