@@ -50,7 +50,7 @@ struct ProjectPage {
 
 /// What was found of a project.
 struct ProjectData {
-    /// None where the catalog knows it only as that of environments.
+    /// None where the catalog knows it only as that of environments or agents.
     project: Option<Project>,
     overview: Overview,
     deployments: Vec<Deployment>,
@@ -75,10 +75,12 @@ pub(super) async fn page(state: AppState, request: Request) -> Result<Response, 
     let of_project = EnvironmentFilter { projects: only.clone(), ..EnvironmentFilter::default() };
     let overview = queries.ask(&scope, at, environments::question(of_project.clone())).await?;
     let then = same_moment(at, &overview.metadata);
+    let mut agents = agents::all(&state, &scope, then).await?;
+    agents.retain(|agent| agent.project == path);
     let project = match queries.ask(&scope, then, GetProject::new(path)).await {
         Ok(found) => Some(found.value),
-        // Who sees an environment of it by other means than the project sees that.
-        Err(QueryError::NotFound { .. }) if overview.value.totals.total > 0 => None,
+        // Who sees an environment or an agent of it by other means than the project sees that.
+        Err(QueryError::NotFound { .. }) if overview.value.totals.total > 0 || !agents.is_empty() => None,
         Err(error) => return Err(error.into()),
     };
     let filter = DeploymentFilter { projects: only, ..DeploymentFilter::default() };
@@ -89,8 +91,6 @@ pub(super) async fn page(state: AppState, request: Request) -> Result<Response, 
         ..ChangesFilter::default()
     };
     let changes = queries.ask(&scope, then, ListChanges::new(&filter, &NEWEST)).await?.items;
-    let mut agents = agents::all(&state, &scope, then).await?;
-    agents.retain(|agent| agent.project == path);
     let snapshot = overview.metadata;
     let found = ProjectData { project, overview: overview.value, deployments, changes, agents, snapshot };
     let of = (&of_project, found.overview.trend.as_ref());

@@ -137,10 +137,7 @@ fn health_over_time_is_a_bar_with_words_and_figures() {
     let bare = resource("Pod", "web", Some(Health::Degraded));
     let page =
         crate::web::resource::rendered(&request("/resources/{uid}", "cluster=c"), bare, snapshot(), vec![]);
-    holds(
-        &page,
-        &["</span>Degraded 0.6% <span", "for <time", "of rule set 4", "<b>CrashLoopBackOff</b>"],
-    );
+    holds(&page, &["</span>Degraded 0.6% <span", "for <time", "of rule set 4", "<b>CrashLoopBackOff</b>"]);
 }
 
 #[test]
