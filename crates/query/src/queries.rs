@@ -286,8 +286,8 @@ impl Queries {
         }
         let patience = Patience::on_thread(self.longest);
         let result = self.pool.run(&self.asker, move |reader, abandoned| {
-            let (view, mut log) = reader.begin(patience, abandoned)?;
-            answer(&view, &mut log)
+            let mut read = reader.begin(patience, abandoned)?;
+            answer(&read.view, &mut read.log)
         });
         self.reported(result.await?)
     }
@@ -303,8 +303,8 @@ impl Queries {
         }
         let patience = Patience::on_worker(self.longest);
         let result = self.pool.run_here(&self.asker, |reader| {
-            let (view, mut log) = reader.begin(patience, &Abandoned::default())?;
-            answer(&view, &mut log)
+            let mut read = reader.begin(patience, &Abandoned::default())?;
+            answer(&read.view, &mut read.log)
         });
         match result?.map_err(QueryError::from).flatten() {
             // What SQLite refuses may be a lock, for which a thread of the pool waits.

@@ -63,6 +63,10 @@ impl Deadline {
         *self.lock() = (Instant::now().checked_add(longest), abandoned.clone());
     }
 
+    fn lift(&self) {
+        *self.lock() = Default::default();
+    }
+
     fn is_over(&self) -> bool {
         let (end, abandoned) = &*self.lock();
         abandoned.get() || end.is_some_and(|end| Instant::now() >= end)
@@ -98,15 +102,28 @@ impl Reader {
     ///
     /// The log's is the later one. So it holds all that the view speaks of, and what retention lets go it takes from the
     /// view first: what is in this view and can still be asked for has its body in this log.
-    pub(super) fn begin(
-        &mut self,
-        patience: Patience,
-        abandoned: &Abandoned,
-    ) -> Result<(ViewSnapshot<'_>, LogSnapshot<'_>)> {
-        self.deadline.set(patience.longest, abandoned);
+    pub(super) fn begin(&mut self, patience: Patience, abandoned: &Abandoned) -> Result<Snapshots<'_>> {
         self.view.busy_timeout(patience.lock)?;
         self.log.wait_for_locks(patience.lock)?;
-        Ok((ViewSnapshot::begin(&self.view)?, self.log.begin()?))
+        let (view, log) = (ViewSnapshot::begin(&self.view)?, self.log.begin()?);
+        self.deadline.set(patience.longest, abandoned);
+        Ok(Snapshots { deadline: &self.deadline, view, log })
+    }
+}
+
+/// The view and the log as one question reads them.
+///
+/// There is a deadline for what is read between beginning and ending them. An end that was broken off would leave its
+/// transaction open, and the reader useless: every later question would fail to begin, and no WAL could be emptied.
+pub(super) struct Snapshots<'a> {
+    deadline: &'a Deadline,
+    pub(super) view: ViewSnapshot<'a>,
+    pub(super) log: LogSnapshot<'a>,
+}
+
+impl Drop for Snapshots<'_> {
+    fn drop(&mut self) {
+        self.deadline.lift();
     }
 }
 
