@@ -1,5 +1,6 @@
 //! Reads the log: records in order, single bodies, and the offset of a moment.
 
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::ops::{Deref, DerefMut};
 use std::path::Path;
@@ -31,6 +32,15 @@ pub struct LogReader {
     pub(super) keyframes: Keyframes,
     pub(super) unpacked: Unpacked,
     pub(super) erasures: Erasures,
+    /// Of the snapshot that is open, if one is.
+    ends: Cell<Option<Ends>>,
+}
+
+/// Where the log begins and ends, as far as a snapshot has looked: every answer asks several times.
+#[derive(Clone, Copy, Debug, Default)]
+struct Ends {
+    compacted: Option<Compacted>,
+    head: Option<Offset>,
 }
 
 /// A log in one unchanging state.
@@ -53,6 +63,7 @@ impl DerefMut for LogSnapshot<'_> {
 
 impl Drop for LogSnapshot<'_> {
     fn drop(&mut self) {
+        self.0.ends.take();
         // It only read. Should this fail, the next snapshot fails to begin.
         let _ = self.0.connection.prepare_cached("ROLLBACK").and_then(|mut end| end.execute([]));
     }
@@ -103,6 +114,7 @@ impl LogReader {
             keyframes: Keyframes::new(KEYFRAME_BYTES),
             unpacked: Unpacked::default(),
             erasures: Erasures::default(),
+            ends: Cell::default(),
         }
     }
 
@@ -133,6 +145,7 @@ impl LogReader {
     /// When the log cannot be read.
     pub fn begin(&mut self) -> Result<LogSnapshot<'_>, LogError> {
         self.connection.prepare_cached("BEGIN")?.execute([])?;
+        self.ends.set(Some(Ends::default()));
         let snapshot = LogSnapshot(self);
         // The first reading is what fixes the state.
         snapshot.compacted()?;
@@ -151,14 +164,23 @@ impl LogReader {
         read(&mut snapshot)
     }
 
+    /// Keeps what was found, if a snapshot is open in which it stays as it is.
+    fn keep(&self, found: impl FnOnce(Ends) -> Ends) {
+        self.ends.set(self.ends.get().map(found));
+    }
+
     /// The newest offset.
     ///
     /// # Errors
     /// When the log cannot be read.
     pub fn head(&self) -> Result<Offset, LogError> {
+        if let Some(head) = self.ends.get().and_then(|ends| ends.head) {
+            return Ok(head);
+        }
         let mut statement = self.connection.prepare_cached(r#"SELECT max("offset") FROM change"#)?;
-        let head: Option<Offset> = statement.query_row([], |row| row.get(0))?;
-        Ok(head.unwrap_or_default())
+        let head = statement.query_row([], |row| row.get::<_, Option<Offset>>(0))?.unwrap_or_default();
+        self.keep(|ends| Ends { head: Some(head), ..ends });
+        Ok(head)
     }
 
     /// The oldest offset that can be asked for; zero while retention has pruned nothing.
@@ -166,7 +188,12 @@ impl LogReader {
     /// # Errors
     /// When the log cannot be read.
     pub fn compacted(&self) -> Result<Compacted, LogError> {
-        Ok(Compaction::load(&self.connection)?.compacted)
+        if let Some(compacted) = self.ends.get().and_then(|ends| ends.compacted) {
+            return Ok(compacted);
+        }
+        let compacted = Compaction::load(&self.connection)?.compacted;
+        self.keep(|ends| Ends { compacted: Some(compacted), ..ends });
+        Ok(compacted)
     }
 
     /// The last offset up to which retention has pruned: readers that start before it must read from the beginning.
