@@ -45,6 +45,8 @@ fn main() {
     if std::env::args().any(|argument| argument == "--list") {
         return;
     }
+    // What an answer of 500 was for.
+    tracing_subscriber::fmt().with_max_level(tracing::Level::WARN).with_writer(std::io::stderr).init();
     let directory = tempfile::tempdir().expect("a temporary directory");
     record(directory.path());
     // As the service has them: one worker more than there are cores.

@@ -66,15 +66,23 @@ pub(super) fn at_offset(
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
+/// SQL of the gaps `g` of the clusters `c` whose span holds one of the times.
+macro_rules! spans {
+    () => {
+        "cluster c CROSS JOIN coverage g INDEXED BY coverage_missed ON g.cluster_id = c.id
+            AND g.missed_from IS NOT NULL AND g.missed_to > :from AND g.missed_from <= :to
+            AND g.missed_from < g.missed_to"
+    };
+}
+
 /// The gaps that hold one of some times, whenever they were recorded, the oldest first; who sees what is as it was at the
 /// offset, and so are the clusters. Where no change is known to be as old, all clusters count: wrong clocks may have dated
 /// the first changes.
 pub(super) const AT_TIMES: &str = concat!(
     r#"SELECT c.name, k."group", k.kind, g.namespace, g.missed_from, g.reason, g.message, nullif(g.missed_to, :open)
-    FROM cluster c CROSS JOIN coverage g INDEXED BY coverage_missed ON g.cluster_id = c.id
-        AND g.missed_from IS NOT NULL AND g.missed_to > :from AND g.missed_from <= :to
-        AND g.missed_from < g.missed_to
-    JOIN kind k ON k.id = g.kind_id
+    FROM "#,
+    spans!(),
+    r#" JOIN kind k ON k.id = g.kind_id
     WHERE (:cluster IS NULL OR c.name = :cluster)
       AND EXISTS (SELECT 1 FROM cluster_spec s
         WHERE s.cluster_id = c.id AND (s.from_offset <= :at OR :at = 0) AND s.to_offset > :at)
@@ -92,10 +100,17 @@ pub(super) fn at_times(
     concerns: &Concerns<'_>,
 ) -> Result<Vec<Gap>> {
     let (environment, cluster) = concerns.as_sql();
+    // Most of the time there are none for anybody, and every answer asks.
+    let sql = concat!("SELECT 1 FROM ", spans!(), " WHERE (:cluster IS NULL OR c.name = :cluster)");
+    let (from, to) = (times.from.as_micros(), times.to.as_micros());
+    let any = named_params! { ":cluster": cluster, ":from": from, ":to": to };
+    if !view.prepare_cached(sql)?.exists(any)? {
+        return Ok(Vec::new());
+    }
     let mut statement = view.prepare_cached(AT_TIMES)?;
     let params = named_params! {
         ":at": at.as_i64(), ":cluster": cluster, ":environment": environment, ":scope": concerns.scope(view, scope, at)?,
-        ":from": times.from.as_micros(), ":to": times.to.as_micros(), ":open": OPEN, ":limit": LIMIT as i64,
+        ":from": from, ":to": to, ":open": OPEN, ":limit": LIMIT as i64,
     };
     let rows = statement.query_map(params, from_row)?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
