@@ -104,7 +104,7 @@ mod tests {
             (role(&who), written(&who).as_str()),
             ("CI job", "deployments to production of shop/web, pay/**")
         );
-        let user = WhoAmI { job_environment: None, ..who.clone() };
+        let user = WhoAmI { job_environment: None, ..who };
         assert_eq!((role(&user), written(&user).as_str()), ("writer", "shop/web, pay/**"));
         assert_eq!(role(&WhoAmI { writes: Rights::default(), ..user.clone() }), "reader");
         assert_eq!(role(&WhoAmI { writes: all, ..user }), "admin");

@@ -154,10 +154,7 @@ struct AgentData {
 pub(super) async fn one(state: AppState, request: Request) -> Result<Response, Problem> {
     let mut read = request.query.reader();
     let at = read.at();
-    let job = match read.text(PROJECT_ONE) {
-        Some(_) => Some(access::job(&mut read)),
-        None => None,
-    };
+    let job = read.text(PROJECT_ONE).map(|_| access::job(&mut read));
     read.finish()?;
     let (scope, id) = (auth::scope(&request)?, access::agent_id(&request)?);
     let agent = state.queries.ask(&scope, at, GetAgent::new(&id)).await?;
