@@ -3,12 +3,11 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
-use std::time::{Duration, Instant};
 
-use serde_json::{Value, json};
-use strandline_sim::api_server::{ApiServer, builtin_kinds};
+use serde_json::Value;
 
-use crate::server::{Result, Server, items};
+use crate::server::{Result, Server, ids, items, names};
+use crate::simulated::{add_pod, cluster};
 
 /// A Secret that is mounted as a folder.
 struct Mounted<'a> {
@@ -41,36 +40,6 @@ impl Mounted<'_> {
         }
         Ok(())
     }
-}
-
-async fn cluster(name: &str) -> Result<ApiServer> {
-    let cluster = ApiServer::start(name, builtin_kinds()).await?;
-    cluster.apply(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}}));
-    add_pod(&cluster, name);
-    Ok(cluster)
-}
-
-fn add_pod(cluster: &ApiServer, name: &str) {
-    cluster
-        .apply(json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": "shop"}}));
-}
-
-async fn until_logged(server: &Server, words: &str) -> Result<()> {
-    let begun = Instant::now();
-    while !server.output().contains(words) {
-        // A bound on hanging, not on speed.
-        assert!(begun.elapsed() < Duration::from_secs(120), "never `{words}`: {}", server.output());
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
-    Ok(())
-}
-
-fn ids(list: &Value) -> Vec<&str> {
-    items(list).filter_map(|item| item["id"].as_str()).collect()
-}
-
-fn names(list: &Value) -> Vec<&str> {
-    items(list).filter_map(|item| item["name"].as_str()).collect()
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -108,13 +77,13 @@ async fn clusters_come_go_and_change_with_the_files_of_a_mounted_secret() -> Res
     files.push(file("us-1.yaml", &two.kubeconfig()));
     secret.write(&files)?;
     server.until("/environments/shop.web.later/resources", |list| names(list) == ["two"]).await?;
-    until_logged(&server, "clusters added: us-1").await?;
+    server.until_logged("clusters added: us-1").await?;
 
     // What a file contains is followed: another server, of that cluster only.
     let three = cluster("three").await?;
     files[1] = file("broken.yaml", &three.kubeconfig());
     secret.write(&files)?;
-    until_logged(&server, "clusters changed: broken\"").await?;
+    server.until_logged("clusters changed: broken\"").await?;
     server.until("/coverage?cluster=broken&state=gap", |gaps| items(gaps).count() == 0).await?;
     server.until(resources, |list| names(list) == ["one", "three", "two"]).await?;
     let head = server.ask("/clusters").await?["metadata"]["offset"].as_u64().ok_or("an offset")?;
@@ -128,14 +97,14 @@ async fn clusters_come_go_and_change_with_the_files_of_a_mounted_secret() -> Res
     // A file that is removed takes its cluster out, and no other.
     files.retain(|(name, _)| *name != "eu-1.yaml");
     secret.write(&files)?;
-    until_logged(&server, "clusters removed: eu-1,").await?;
+    server.until_logged("clusters removed: eu-1,").await?;
     server.until("/clusters", |list| ids(list) == ["broken", "outside", "us-1"]).await?;
     add_pod(&two, "more");
     server.until("/environments/shop.web.later/resources", |list| names(list) == ["more", "two"]).await?;
 
     // A folder that is gone is a mistake, which changes nothing; it counts again once it is back.
     fs::rename(&mounted, folder.path().join("aside"))?;
-    until_logged(&server, "the previous configuration stays in effect").await?;
+    server.until_logged("the previous configuration stays in effect").await?;
     add_pod(&two, "next");
     server.until("/environments/shop.web.later/resources", |list| names(list).contains(&"next")).await?;
     assert_eq!(ids(&server.ask("/clusters").await?), ["broken", "outside", "us-1"]);

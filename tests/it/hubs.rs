@@ -8,19 +8,8 @@ use serde_json::{Value, json};
 use strandline_sim::api_server::{ApiServer, ServedKind, builtin_kinds};
 
 use crate::control_plane::harness::{ControlPlane, skip_without_control_plane};
-use crate::server::{Result, Server, get, items};
-
-async fn cluster(name: &str) -> Result<ApiServer> {
-    let cluster = ApiServer::start(name, builtin_kinds()).await?;
-    cluster.apply(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}}));
-    add_pod(&cluster, name);
-    Ok(cluster)
-}
-
-fn add_pod(cluster: &ApiServer, name: &str) {
-    cluster
-        .apply(json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": "shop"}}));
-}
+use crate::server::{Result, Server, get, ids, items, names};
+use crate::simulated::{add_pod, cluster};
 
 /// A Secret as Cluster API keeps it of a cluster.
 fn secret(cluster: &str, kubeconfig: &str) -> Value {
@@ -30,16 +19,6 @@ fn secret(cluster: &str, kubeconfig: &str) -> Value {
         "data": {"value": BASE64.encode(kubeconfig.as_bytes())}})
 }
 
-async fn until_logged(server: &Server, words: &str) -> Result<()> {
-    let begun = Instant::now();
-    while !server.output().contains(words) {
-        // A bound on hanging, not on speed.
-        assert!(begun.elapsed() < Duration::from_secs(120), "never `{words}`: {}", server.output());
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
-    Ok(())
-}
-
 async fn until_metric(server: &Server, line: &str) -> Result<()> {
     let begun = Instant::now();
     while !get(&format!("{}/metrics", server.url())).await?.1.contains(line) {
@@ -47,14 +26,6 @@ async fn until_metric(server: &Server, line: &str) -> Result<()> {
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
     Ok(())
-}
-
-fn ids(list: &Value) -> Vec<&str> {
-    items(list).filter_map(|item| item["id"].as_str()).collect()
-}
-
-fn names(list: &Value) -> Vec<&str> {
-    items(list).filter_map(|item| item["name"].as_str()).collect()
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -91,12 +62,12 @@ async fn clusters_come_go_and_change_with_the_secrets_of_a_hub() -> Result<()> {
     // Another Secret is another cluster; the first goes on without a gap.
     hub.apply(secret("us-1", &two.kubeconfig()));
     server.until("/environments/shop.web.later/resources", |list| names(list) == ["two"]).await?;
-    until_logged(&server, "clusters added: us-1").await?;
+    server.until_logged("clusters added: us-1").await?;
 
     // Credentials that are renewed are taken, of that cluster only.
     let three = cluster("three").await?;
     hub.apply(secret("broken", &three.kubeconfig()));
-    until_logged(&server, "clusters changed: broken\"").await?;
+    server.until_logged("clusters changed: broken\"").await?;
     server.until("/coverage?cluster=broken&state=gap", |gaps| items(gaps).count() == 0).await?;
     server.until(resources, |list| names(list) == ["one", "three", "two"]).await?;
     let gaps = server.ask("/coverage?cluster=eu-1&state=gap").await?;
@@ -120,7 +91,7 @@ async fn clusters_come_go_and_change_with_the_secrets_of_a_hub() -> Result<()> {
 
     // A Secret that is deleted takes its cluster out.
     hub.delete("", "Secret", "fleet", "eu-1-kubeconfig");
-    until_logged(&server, "clusters removed: eu-1").await?;
+    server.until_logged("clusters removed: eu-1").await?;
     server.until("/clusters", |list| ids(list) == ["broken", "outside", "us-1"]).await?;
 
     // Nothing of the credentials is kept or shown.
@@ -206,7 +177,7 @@ async fn a_real_hub_says_what_its_role_lacks_and_gives_its_clusters_once_it_may(
         kubeconfig.display()
     );
     let server = Server::start(folder.path(), &config).await?;
-    until_logged(&server, "secrets is forbidden").await?;
+    server.until_logged("secrets is forbidden").await?;
 
     // The Role of the documents.
     let page = crate::checkout::read("docs/operations/rbac.md");

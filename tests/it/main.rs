@@ -46,6 +46,7 @@ mod rules;
 mod secrets;
 mod server;
 mod shell;
+mod simulated;
 mod simulation;
 mod spine;
 mod storage;

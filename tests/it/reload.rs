@@ -3,19 +3,11 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use serde_json::{Value, json};
-use strandline_sim::api_server::{ApiServer, builtin_kinds};
+use serde_json::json;
+use strandline_sim::api_server::ApiServer;
 
-use crate::server::{Result, Server, get, items};
-
-/// A cluster with one Pod in the namespace `shop`.
-async fn cluster(name: &str) -> Result<ApiServer> {
-    let cluster = ApiServer::start(name, builtin_kinds()).await?;
-    cluster.apply(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}}));
-    cluster
-        .apply(json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": "shop"}}));
-    Ok(cluster)
-}
+use crate::server::{Result, Server, get, items, names};
+use crate::simulated::cluster;
 
 /// A configuration of these clusters, each with an environment that is named as it is.
 fn configuration(clusters: &[(&str, &ApiServer)], rest: &str) -> String {
@@ -33,25 +25,10 @@ fn write(folder: &Path, text: &str) -> Result<()> {
     Ok(std::fs::write(folder.join("config.yaml"), text)?)
 }
 
-/// Waits until the program has written this.
-async fn until_said(server: &Server, words: &str) -> Result<()> {
-    let begun = Instant::now();
-    while !server.output().contains(words) {
-        // A bound on hanging, not on speed.
-        assert!(begun.elapsed() < Duration::from_secs(120), "never `{words}`: {}", server.output());
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
-    Ok(())
-}
-
 async fn metric(server: &Server, name: &str) -> Result<String> {
     let (_, text) = get(&format!("{}/metrics", server.url())).await?;
     let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ').map(str::to_owned));
     line.ok_or_else(|| format!("no {name}").into())
-}
-
-fn names(list: &Value) -> Vec<&str> {
-    items(list).filter_map(|item| item["name"].as_str()).collect()
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -65,13 +42,13 @@ async fn clusters_and_environments_come_and_go_while_the_server_runs() -> Result
     // A second one is recorded from now on, and the first goes on without a gap.
     write(folder.path(), &configuration(&[("one", &one), ("two", &two)], ""))?;
     server.until("/environments/shop.web.two/resources", |list| names(list) == ["two"]).await?;
-    until_said(&server, "clusters added: two").await?;
+    server.until_logged("clusters added: two").await?;
     let gaps = server.ask("/coverage?state=gap&cluster=one").await?;
     assert_eq!(items(&gaps).count(), 0, "{gaps:#}");
 
     // What is no longer recorded is in a gap before it leaves the catalog: nothing that was asked of it stays complete.
     write(folder.path(), &configuration(&[("two", &two)], ""))?;
-    until_said(&server, "clusters removed: one").await?;
+    server.until_logged("clusters removed: one").await?;
     server.until("/clusters", |list| items(list).all(|cluster| cluster["id"] == "two")).await?;
     let head = server.ask("/clusters").await?["metadata"]["offset"].as_u64().ok_or("an offset")?;
     let mut found = Vec::new();
@@ -94,7 +71,7 @@ async fn clusters_and_environments_come_and_go_while_the_server_runs() -> Result
 
     // One that is followed otherwise begins anew.
     write(folder.path(), &first.replace("'}\n", "', exclude: [ConfigMap]}\n"))?;
-    until_said(&server, "clusters changed: one").await?;
+    server.until_logged("clusters changed: one").await?;
     one.apply(
         json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "newest", "namespace": "shop"}}),
     );
@@ -132,7 +109,7 @@ async fn views_links_differences_and_quotas_change_while_the_server_runs() -> Re
              diff: {ignore: [metadata.labels]}\nquotas: {environments: 2}\n",
         ),
     )?;
-    until_said(&server, "changes=\"views, links, diff, quotas").await?;
+    server.until_logged("changes=\"views, links, diff, quotas").await?;
     assert_eq!(metric(&server, "strandline_config_restart_required").await?, "0");
     let views = server.ask("/views").await?;
     assert_eq!(names(&views), ["production"]);
@@ -154,7 +131,7 @@ async fn views_links_differences_and_quotas_change_while_the_server_runs() -> Re
     let hidden = server.until(&asked, |diff| diff["hidden"]["ignored"].as_u64() > Some(0)).await?;
     assert_eq!(hidden["differences"].as_array().map(Vec::len), Some(0), "{hidden:#}");
     write(folder.path(), &text(""))?;
-    until_said(&server, "changes=\"views, links, diff, quotas").await?;
+    server.until_logged("changes=\"views, links, diff, quotas").await?;
     server.until(&asked, |diff| diff["differences"].as_array().map(Vec::len) > Some(0)).await?;
     server.stop().await
 }
@@ -171,8 +148,8 @@ async fn a_configuration_is_taken_whole_or_not_at_all_and_says_what_needs_a_rest
 
     // A mistake anywhere: all stays as it was, and it is said with its place.
     write(folder.path(), &text("retention: {age: 7 elephants}\n"))?;
-    until_said(&server, "the previous configuration stays in effect").await?;
-    until_said(&server, "elephants").await?;
+    server.until_logged("the previous configuration stays in effect").await?;
+    server.until_logged("elephants").await?;
     let rejected = "strandline_config_reloads_total{result=\"rejected\"}";
     let begun = Instant::now();
     while metric(&server, rejected).await? == "0" {
@@ -183,15 +160,15 @@ async fn a_configuration_is_taken_whole_or_not_at_all_and_says_what_needs_a_rest
     // An editor that empties the file before it writes it ends no recording.
     write(folder.path(), "")?;
     write(folder.path(), &text("retention: {age: 7d}\nhosts: [strandline.example.com]\n"))?;
-    until_said(&server, "changes=\"retention\"").await?;
-    until_said(&server, "keys=\"hosts\"").await?;
+    server.until_logged("changes=\"retention\"").await?;
+    server.until_logged("keys=\"hosts\"").await?;
     assert_eq!(metric(&server, "strandline_config_restart_required").await?, "1");
     assert!(!server.output().contains("clusters removed"), "{}", server.output());
 
     // Whoever does not want to wait asks.
     server.signal("HUP").await?;
-    until_said(&server, "SIGHUP: reading the configuration again").await?;
-    until_said(&server, "changes=\"none\"").await?;
+    server.until_logged("SIGHUP: reading the configuration again").await?;
+    server.until_logged("changes=\"none\"").await?;
     server.until(resources, |list| names(list) == ["one"]).await?;
     server.stop().await
 }

@@ -226,6 +226,17 @@ impl Server {
         }
     }
 
+    /// Waits until the program has logged this.
+    pub(crate) async fn until_logged(&self, words: &str) -> Result<()> {
+        let started = Instant::now();
+        while !self.output().contains(words) {
+            // A bound on hanging, not on speed.
+            assert!(started.elapsed() < PATIENCE, "never `{words}`: {}", self.output());
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        Ok(())
+    }
+
     /// Runs a reading command of the program against this server.
     pub(crate) async fn cli(&self, arguments: &[&str]) -> Result<String> {
         self.cli_as(arguments, "").await
@@ -260,6 +271,16 @@ pub(crate) async fn get(url: &str) -> Result<(u16, String)> {
 /// The items of a list by a key made of each.
 pub(crate) fn items(answer: &Value) -> impl Iterator<Item = &Value> {
     answer["items"].as_array().into_iter().flatten()
+}
+
+/// The ids of a list's items.
+pub(crate) fn ids(list: &Value) -> Vec<&str> {
+    items(list).filter_map(|item| item["id"].as_str()).collect()
+}
+
+/// The names of a list's items.
+pub(crate) fn names(list: &Value) -> Vec<&str> {
+    items(list).filter_map(|item| item["name"].as_str()).collect()
 }
 
 /// The gaps that an answer names in its metadata.

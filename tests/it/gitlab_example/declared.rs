@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::world::{World, kinds};
-use crate::server::Result;
+use crate::server::{Result, ids};
 
 const ID: &str = "my-team.project.production";
 
@@ -49,7 +49,7 @@ pub(super) async fn a_cluster_declares_an_environment(world: &World) -> Result<(
     let before = held["metadata"]["offset"].as_u64().ok_or("no offset")?;
 
     plane.kubectl(&["delete", "gitlabdeployment", "my-compute-environment"]).await?;
-    let gone = |answer: &Value| !super::diagrams::ids(answer).contains(&ID);
+    let gone = |answer: &Value| !ids(answer).contains(&ID);
     world.server.until("/environments?limit=500", gone).await?;
     assert!(world.server.ask(&path).await.is_err());
     let then = world.server.ask(&format!("{path}?at={before}")).await?;

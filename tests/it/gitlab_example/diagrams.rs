@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::world::{Deploy, TOKENS, World};
 use super::{edges, holds_one_application};
-use crate::server::{Result, items};
+use crate::server::{Result, ids, items};
 
 const AGENT: &str = "operation/agent-management:production";
 
@@ -246,11 +246,6 @@ pub(super) async fn multi_project(world: &mut World) -> Result<()> {
     let prometheus = "operation.deployment.production-prometheus";
     holds_one_application(world, prometheus, ("prod-us", "prometheus", "prometheus")).await?;
     Ok(())
-}
-
-/// The ids of a list of environments.
-pub(super) fn ids(answer: &Value) -> Vec<&str> {
-    items(answer).filter_map(|item| item["id"].as_str()).collect()
 }
 
 /// All environments of a tier over all projects, and those of one region of them.
