@@ -160,14 +160,14 @@ impl Stream {
                 () = self.sender.closed() => return Err(Over),
                 () = &mut end => return Ok(()),
                 round = self.watching.next() => {
-                    self.check_access()?;
+                    self.check_access().await?;
                     match round {
                         Ok(events) => self.send_round(&events).await?,
                         Err(ended) => return self.send_reset(ended).await,
                     }
                 }
                 _ = bookmarks.tick() => {
-                    self.check_access()?;
+                    self.check_access().await?;
                     self.watching.catch_up();
                     self.send_bookmark().await?;
                 }
@@ -176,7 +176,8 @@ impl Stream {
     }
 
     /// Ends the stream where its token ended, or where its rights are others by now.
-    fn check_access(&self) -> Result<(), Over> {
+    async fn check_access(&self) -> Result<(), Over> {
+        self.state.access.prepare(&self.context).await.map_err(|_| Over)?;
         match self.state.access.caller(&self.context) {
             Ok(caller) if caller == self.caller => Ok(()),
             _ => Err(Over),

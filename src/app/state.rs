@@ -49,8 +49,8 @@ pub struct AppState {
 }
 
 impl Gate for AppState {
-    async fn prepare(&self, context: &Context) {
-        self.access.prepare(context).await;
+    async fn prepare(&self, context: &Context) -> Result<(), Problem> {
+        self.access.prepare(context).await
     }
 
     fn caller(&self, context: &Context) -> Result<Arc<Caller>, Problem> {

@@ -35,6 +35,6 @@ pub use error::{CatalogCode, CatalogError};
 pub use folder::{AgentFolderConfig, FolderReader, FoundAgent, UnreadableFolder, withdraw_folders};
 pub use namespaces::{NamespaceEnvironments, NamespaceReader};
 pub use projects::ProjectInput;
-pub use quotas::QuotaConfig;
+pub use quotas::{QuotaConfig, Rates};
 pub use retire::{Retired, retire_deployments};
 pub use writer::{CatalogWriter, ListRefusal, Outcome};

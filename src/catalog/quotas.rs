@@ -91,10 +91,10 @@ fn size(fact: &CatalogFact) -> Result<(), CatalogError> {
     Err(CatalogError::new(CatalogCode::QuotaExceeded, message))
 }
 
-/// How often each caller writes; clones share it. What nobody used for a minute is there at once, and then it fills
-/// again evenly.
+/// How often each caller does something; clones share it. What nobody used for a minute is there at once, and then it
+/// fills again evenly.
 #[derive(Clone, Debug)]
-pub(super) struct Rates {
+pub struct Rates {
     callers: Arc<Mutex<LruCache<String, Bucket>>>,
 }
 
@@ -111,10 +111,10 @@ impl Default for Rates {
 }
 
 impl Rates {
-    /// Takes one request of a caller from those that they have.
-    pub(super) fn take(&self, caller: &str, per_minute: u64) -> Result<(), CatalogError> {
+    /// Takes one of those that a caller has, unless there is none.
+    pub fn take(&self, caller: &str, per_minute: u64) -> bool {
         if per_minute == u64::MAX {
-            return Ok(());
+            return true;
         }
         let (now, most) = (mark(), per_minute as f64);
         let mut callers = self.callers.lock().unwrap_or_else(PoisonError::into_inner);
@@ -122,12 +122,9 @@ impl Rates {
         let bucket = callers.get_or_insert_mut(caller.to_owned(), full);
         let passed = now.saturating_duration_since(bucket.filled).as_secs_f64();
         *bucket = Bucket { left: (bucket.left + passed * most / MINUTE).min(most), filled: now };
-        if bucket.left < 1.0 {
-            let message = format!("`{caller}` has reached the limit of {per_minute} writes per minute");
-            return Err(CatalogError::new(CatalogCode::TooOften, message));
-        }
-        bucket.left -= 1.0;
-        Ok(())
+        let is_left = bucket.left >= 1.0;
+        bucket.left -= f64::from(u8::from(is_left));
+        is_left
     }
 }
 
@@ -141,14 +138,13 @@ mod tests {
     async fn who_writes_too_often_waits_for_the_next_turn_and_others_do_not() {
         let rates = Rates::default();
         for _ in 0..60 {
-            assert_eq!(rates.take("one", 60), Ok(()));
+            assert!(rates.take("one", 60));
         }
-        let code = |caller| rates.take(caller, 60).map_err(|error| error.code);
-        assert_eq!((code("one"), code("two")), (Err(CatalogCode::TooOften), Ok(())));
+        assert_eq!((rates.take("one", 60), rates.take("two", 60)), (false, true));
         tokio::time::advance(Duration::from_millis(1001)).await;
-        assert_eq!((code("one"), code("one")), (Ok(()), Err(CatalogCode::TooOften)));
+        assert_eq!((rates.take("one", 60), rates.take("one", 60)), (true, false));
         tokio::time::advance(Duration::from_secs(3600)).await;
-        let taken = (0..100).filter(|_| rates.take("one", 60).is_ok()).count();
+        let taken = (0..100).filter(|_| rates.take("one", 60)).count();
         assert_eq!(taken, 60, "an hour of rest does not add up");
     }
 
@@ -156,7 +152,7 @@ mod tests {
     fn callers_are_remembered_within_bounds() {
         let rates = Rates::default();
         for n in 0..20_000 {
-            assert_eq!(rates.take(&n.to_string(), 1), Ok(()));
+            assert!(rates.take(&n.to_string(), 1));
         }
         assert_eq!(rates.callers.lock().map_or(0, |callers| callers.len()), 10_000);
     }

@@ -71,7 +71,12 @@ impl CatalogWriter {
     /// # Errors
     /// When they had as many within a minute as they may.
     pub fn take_turn(&self, caller: &str) -> Result<(), CatalogError> {
-        self.rates.take(caller, self.quotas().writes_per_minute)
+        let per_minute = self.quotas().writes_per_minute;
+        if self.rates.take(caller, per_minute) {
+            return Ok(());
+        }
+        let message = format!("`{caller}` has reached the limit of {per_minute} writes per minute");
+        Err(CatalogError::new(CatalogCode::TooOften, message))
     }
 
     /// Ends in the log what a person says is gone.

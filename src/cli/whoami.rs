@@ -67,6 +67,7 @@ fn method(method: AuthenticationMethod) -> &'static str {
     match method {
         AuthenticationMethod::Token => "token of the server's configuration",
         AuthenticationMethod::SignedToken => "token that an issuer signed",
+        AuthenticationMethod::ServiceAccount => "ServiceAccount of a cluster",
         AuthenticationMethod::Session => "session of a browser",
         AuthenticationMethod::Proxy => "trusted proxy",
         AuthenticationMethod::Local => "the server's own machine",

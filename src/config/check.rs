@@ -1,6 +1,6 @@
 //! What the file says, checked and completed.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use serde_saphyr::{Location, Spanned};
@@ -76,6 +76,8 @@ pub(super) struct Check {
     base: PathBuf,
     /// Whether there are agents, through which deployments can say where an environment is.
     pub(super) has_agents: bool,
+    /// The clusters that are named under `clusters`.
+    pub(super) own_clusters: HashSet<String>,
     /// Whether there are folders or hubs, whose clusters may come later.
     pub(super) finds_clusters: bool,
     pub(super) mistakes: Vec<Mistake>,
@@ -86,6 +88,7 @@ impl Check {
         Check {
             base: origin.parent().unwrap_or(Path::new(".")).to_owned(),
             has_agents: !file.agents.is_empty(),
+            own_clusters: file.clusters.iter().map(|cluster| cluster.name.value.clone()).collect(),
             finds_clusters: !file.cluster_folders.is_empty() || !file.hubs.is_empty(),
             mistakes: Vec::new(),
         }

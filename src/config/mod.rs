@@ -14,6 +14,7 @@ mod error;
 mod file;
 mod hubs;
 mod issuers;
+mod kubernetes;
 mod limits;
 mod links;
 mod listener;

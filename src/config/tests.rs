@@ -6,6 +6,7 @@ mod catalog;
 mod cluster_folders;
 mod diff;
 mod hubs;
+mod kubernetes;
 mod links;
 mod namespaces;
 mod quotas;

@@ -15,6 +15,7 @@ impl Check {
         AccessConfig {
             tokens: self.tokens(&written.tokens),
             issuers: self.issuers(&written.issuers),
+            kubernetes: self.kubernetes(&written.kubernetes, &written.issuers),
             proxy: written.proxy.as_ref().map(|proxy| self.proxy(proxy)),
             local: written.local.as_ref().and_then(|local| self.local(local)),
             allow_anonymous_read: written.allow_anonymous_read,

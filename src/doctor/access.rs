@@ -11,13 +11,13 @@ const SUBJECT: &str = "access";
 pub(super) fn check(config: &Config, now: Timestamp) -> Vec<Check> {
     let (access, loopback) = (&config.access, config.listen.ip().is_loopback());
     let (tokens, address) = (access.tokens.len(), config.listen);
-    let first = match (tokens, loopback) {
-        (0, true) => Check::ok(SUBJECT, "no tokens configured; local callers have full access"),
-        (0, false) if access.allow_anonymous_read => {
+    let first = match (access.is_guarded(), loopback) {
+        (false, true) => Check::ok(SUBJECT, "no tokens configured; local callers have full access"),
+        (false, false) if access.allow_anonymous_read => {
             Check::warning(SUBJECT, format!("everyone who can reach {address} can read everything"))
                 .hint("generate a token with `strandline token` and add it under `access`")
         }
-        (0, false) => Check::problem(
+        (false, false) => Check::problem(
             SUBJECT,
             format!("{address} is reachable from other machines, and no token is configured"),
         )
@@ -66,6 +66,7 @@ mod tests {
             (format!("{public}access: {{allow_anonymous_read: true}}"), vec![Warning]),
             (format!("{public}{}", token("")), vec![Ok]),
             (token(""), vec![Ok]),
+            (format!("{public}access: {{proxy: {{addresses: [10.0.0.7]}}}}"), vec![Ok]),
             (token("").replace("{tokens", "{local: read, tokens"), vec![Warning]),
             (token(", expires: 2027-01-31"), vec![Ok, Warning]),
             (token(", expires: 2027-01-19"), vec![Ok, Warning]),

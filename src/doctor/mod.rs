@@ -16,6 +16,7 @@ mod hubs;
 mod modes;
 mod rbac;
 mod report;
+mod reviews;
 
 #[cfg(test)]
 mod tests;
@@ -56,6 +57,7 @@ pub async fn check(config: &Config, data: &Path, clusters: &[&ClusterConfig], cl
     report.checks.extend(cluster_folders::check(config));
     report.checks.extend(hubs::check(config).await);
     report.checks.extend(access::check(config, clock.now()));
+    report.checks.extend(reviews::check(config).await);
     report.checks.extend(directory::check(data));
     report.checks.extend(files::check(data));
     report.checks.extend(agents::check(&config.agent_folders));

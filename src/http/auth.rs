@@ -9,6 +9,8 @@ mod known;
 mod login;
 mod proxy;
 mod report;
+mod reviewer;
+mod service_accounts;
 mod session;
 #[cfg(test)]
 pub(crate) mod tests;
@@ -30,6 +32,7 @@ use issuer::{Issuer, JwtRefusal};
 use jws::Unverified;
 use known::Known;
 use report::token_report;
+use reviewer::{Reviewer, reviewer_of};
 use strandline_clock::Clock;
 use strandline_model::Timestamp;
 use strandline_protocol::{LoginMethods, OidcLogin, TokensReport};
@@ -47,14 +50,19 @@ pub use login::{
 };
 
 pub use proxy::{Network, ProxyConfig};
+pub use reviewer::{Review, ReviewCounts, ReviewToken};
+pub use service_accounts::{AccountGrant, ReviewConfig};
 
 pub use config::{AccessConfig, EXPIRY_NOTICE, LocalAccess, TOKEN_PREFIX, TokenConfig, TokenHash};
 
 /// Authenticates requests; the router does so before it reads anything else of them.
 pub trait Gate {
     /// Gets what is needed to authenticate the caller of a request and is not there yet, such as the key that signed a token.
-    fn prepare(&self, _context: &Context) -> impl Future<Output = ()> + Send {
-        std::future::ready(())
+    ///
+    /// # Errors
+    /// When somebody else decides who the caller is, and cannot be asked.
+    fn prepare(&self, _context: &Context) -> impl Future<Output = Result<(), Problem>> + Send {
+        std::future::ready(Ok(()))
     }
 
     /// The caller of a request.
@@ -102,6 +110,7 @@ pub struct Authenticator {
     wrong: WrongTokens,
     problem: Mutex<Option<&'static str>>,
     fetch: Fetch,
+    review: ReviewToken,
     browsers: Browsers,
 }
 
@@ -123,8 +132,15 @@ impl Authenticator {
             wrong: WrongTokens::default(),
             problem: Mutex::default(),
             fetch: Arc::new(|request| outgoing::send(request).boxed()),
+            review: Arc::new(|_| std::future::ready(Err("there is no way to a cluster".to_owned())).boxed()),
             browsers: Browsers::default(),
         }
+    }
+
+    /// The same, which has clusters review tokens in this way.
+    #[must_use]
+    pub fn with_reviews(self, review: ReviewToken) -> Self {
+        Authenticator { review, ..self }
     }
 
     /// The same, which gets the keys of issuers in this way.
@@ -203,16 +219,30 @@ impl Authenticator {
         failed.map(|issuer| issuer.config.name.clone()).collect()
     }
 
-    /// Who holds a signed token; none where it is none of an issuer of ours.
+    /// Clusters that review tokens, each with whether the last review succeeded, and how many there were.
+    pub fn reviews(&self) -> Vec<(String, bool, ReviewCounts)> {
+        let known = self.known();
+        let of =
+            |reviewer: &Arc<Reviewer>| (reviewer.config.cluster.clone(), reviewer.is_up(), reviewer.counts());
+        known.reviewers.iter().map(of).collect()
+    }
+
+    /// Who holds a signed token; none where it is none of an issuer or a cluster of ours.
     ///
     /// Several entries may have one issuer, and the first that takes a token decides; else what is said is said by the one
     /// that came closest.
-    fn holder(known: &Known, token: &str, now: Timestamp) -> Option<Result<Caller, JwtRefusal>> {
-        let token = Unverified::read(token)?;
+    fn holder(known: &Known, text: &str, now: Timestamp) -> Option<Result<Arc<Caller>, JwtRefusal>> {
+        let token = Unverified::read(text)?;
+        match reviewer_of(&known.reviewers, &token) {
+            Some(Ok(reviewer)) => return Some(reviewer.caller(text, &token, now)),
+            Some(Err(Refused::Because(reason))) => return Some(Err(JwtRefusal::Unproved(reason))),
+            Some(Err(refused)) => return Some(Err(JwtRefusal::Refused(refused))),
+            None => {}
+        }
         let mut refusal = None;
         for issuer in of_token(known, &token) {
             match issuer.caller(&token, now) {
-                Ok(caller) => return Some(Ok(caller)),
+                Ok(caller) => return Some(Ok(Arc::new(caller))),
                 Err(JwtRefusal::Unknown) => {}
                 Err(other) => refusal = Some(other),
             }
@@ -226,6 +256,16 @@ impl Authenticator {
         let trace_id = context.trace.as_str();
         match refusal {
             JwtRefusal::Unknown => self.refuse(context, now),
+            JwtRefusal::Unproved(reason) => {
+                let problem = self.refuse(context, now);
+                let counted = problem.code != ProblemCode::Unauthorized;
+                let detail = format!("the token is refused: {reason}");
+                if counted { problem } else { Problem { detail, ..problem } }
+            }
+            JwtRefusal::Undecided => {
+                let detail = "the cluster has not reviewed the token yet; retry";
+                Problem::new(ProblemCode::TokenReviewUnavailable, detail)
+            }
             JwtRefusal::NoKeys => {
                 let detail =
                     "the signing keys of the token's issuer cannot be fetched at present; retry later";
@@ -285,20 +325,31 @@ fn of_token<'k>(known: &'k Known, token: &Unverified<'_>) -> impl Iterator<Item 
 }
 
 impl Gate for Authenticator {
-    async fn prepare(&self, context: &Context) {
+    async fn prepare(&self, context: &Context) -> Result<(), Problem> {
         let known = self.known();
-        if known.issuers.is_empty() {
-            return;
+        if known.issuers.is_empty() && known.reviewers.is_empty() {
+            return Ok(());
         }
-        let token = match presented(&context.headers) {
+        let text = match presented(&context.headers) {
             Presented::Token(token) => token,
-            Presented::Nothing => return self.renew_session(context).await,
-            Presented::Unreadable => return,
+            Presented::Nothing => {
+                self.renew_session(context).await;
+                return Ok(());
+            }
+            Presented::Unreadable => return Ok(()),
         };
-        let Some(token) = Unverified::read(&token) else { return };
+        let Some(token) = Unverified::read(&text) else { return Ok(()) };
+        if let Some(reviewer) = reviewer_of(&known.reviewers, &token) {
+            let Ok(reviewer) = reviewer else { return Ok(()) };
+            let (peer, review) = (context.peer.map(|peer| peer.ip()), &self.review);
+            let clock = &*self.clock;
+            let presented = reviewer::Presented { token: &text, read: &token, peer, review, clock };
+            return reviewer.prepare(&presented).await;
+        }
         for issuer in of_token(&known, &token) {
             issuer.prepare(&token, &self.fetch, self.clock.now()).await;
         }
+        Ok(())
     }
 
     fn now(&self) -> Timestamp {
@@ -312,7 +363,7 @@ impl Gate for Authenticator {
     ///
     /// # Errors
     /// `unauthorized` without a token where one is needed, and with one that is not known; `token_expired`;
-    /// `too_many_wrong_tokens`.
+    /// `too_many_wrong_tokens`; `token_review_unavailable`.
     fn caller(&self, context: &Context) -> Result<Arc<Caller>, Problem> {
         let known = self.known();
         let token = match presented(&context.headers) {
@@ -343,7 +394,7 @@ impl Gate for Authenticator {
         let Some(token) = found else {
             let holder = token.as_ref().and_then(|token| Authenticator::holder(&known, token, now));
             return match holder {
-                Some(Ok(caller)) => Ok(Arc::new(caller)),
+                Some(Ok(caller)) => Ok(caller),
                 Some(Err(refusal)) => Err(self.refuse_signed(context, refusal, now)),
                 None => Err(self.refuse(context, now)),
             };

@@ -278,7 +278,7 @@ async fn answer<S: Gate>(route: &'static Route<S>, state: S, asked: Asked<'_>) -
     let caller = if open {
         caller::unasked()
     } else {
-        state.prepare(context).await;
+        state.prepare(context).await?;
         state.caller(context)?
     };
     if !gets && caller.method.is_of_browsers() {

@@ -3,16 +3,18 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
+use futures_util::FutureExt;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::options::{Watched, WatchedSettings};
 use super::tasks::Tasks;
+use crate::http::auth::{Review, ReviewToken};
 use strandline_clock::Clock;
 use strandline_log::Appender;
 use strandline_model::{CoverageMark, WatchKey, reason};
 use strandline_redact::Rules;
-use strandline_watch::{ClusterSettings, ClusterStats, ServerTime, Watcher};
+use strandline_watch::{ClusterConnection, ClusterSettings, ClusterStats, ServerTime, Watcher};
 
 /// A cluster that is recorded, as other parts look at it.
 #[derive(Clone, Debug)]
@@ -20,6 +22,8 @@ pub(super) struct RecordedCluster {
     pub(super) name: String,
     pub(super) stats: Arc<ClusterStats>,
     pub(super) server_time: ServerTime,
+    /// The first of the ways into it.
+    connection: Option<ClusterConnection>,
 }
 
 /// Those of now; clones share them.
@@ -38,6 +42,21 @@ impl Clusters {
         self.all().iter().map(|cluster| (cluster.name.clone(), cluster.server_time.clone())).collect()
     }
 
+    /// Has the clusters that there are at the time review tokens.
+    pub(super) fn reviews(&self) -> ReviewToken {
+        let clusters = self.clone();
+        Arc::new(move |review| {
+            clusters.connection(&review.cluster).map_or_else(
+                || std::future::ready(Err("the cluster is not recorded".to_owned())).boxed(),
+                |connection| reviewed(connection, review).boxed(),
+            )
+        })
+    }
+
+    fn connection(&self, name: &str) -> Option<ClusterConnection> {
+        self.all().iter().find(|cluster| cluster.name == name)?.connection.clone()
+    }
+
     fn replace(&self, clusters: Vec<RecordedCluster>) {
         *self.0.write().unwrap_or_else(PoisonError::into_inner) = clusters.into();
     }
@@ -48,11 +67,16 @@ impl Clusters {
             name: name.to_owned(),
             stats,
             server_time: ServerTime::default(),
+            connection: None,
         };
         let all = Clusters::default();
         all.replace(clusters.into_iter().map(of).collect());
         all
     }
+}
+
+async fn reviewed(connection: ClusterConnection, review: Review) -> Result<Option<String>, String> {
+    connection.review_token(review.token(), &review.audience).await
 }
 
 /// Where clusters are recorded to.
@@ -120,6 +144,7 @@ impl Recorder {
                 name: settings.name.clone(),
                 stats: Arc::clone(&settings.stats),
                 server_time: settings.limits.server_time.clone(),
+                connection: watchers.first().map(|watcher| watcher.connection.clone()),
             });
             self.planned.push(Planned { configured, settings, watchers });
         }

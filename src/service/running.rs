@@ -79,7 +79,9 @@ impl Service {
         // All that reads the time here reads this one clock.
         let steady = Arc::new(SteadyClock::new(clock));
         let clock: Arc<dyn Clock> = Arc::clone(&steady) as Arc<dyn Clock>;
-        let access = Arc::new(setup::access(address, tls.is_some(), options.access, Arc::clone(&clock))?);
+        let clusters = Clusters::default();
+        let access = setup::access(address, tls.is_some(), options.access, Arc::clone(&clock))?;
+        let access = Arc::new(access.with_reviews(clusters.reviews()));
         let lock = DirectoryLock::acquire(&options.data)?;
         let (key, new_key) = key(&options.data).map_err(ServiceError::Key)?;
         let rules = Arc::new(Rules::new(key).with(options.redact));
@@ -94,7 +96,6 @@ impl Service {
         let checks =
             Checks::new(status.clone(), health.clone(), &rebuild, options.preparing, watching.clone());
         let checks = checks.with_clock(Arc::clone(&steady)).with_access(Arc::clone(&access));
-        let clusters = Clusters::default();
         let mut recorder = Recorder::new(&clusters, &rules);
         recorder.plan(options.clusters);
         warn_of_ignored(&options.cluster_folders.ignored);

@@ -57,6 +57,7 @@ mod systemd;
 mod tasks;
 mod tidy;
 mod timeline;
+mod token_reviews;
 mod tokens;
 mod topologies;
 mod traces;

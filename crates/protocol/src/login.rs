@@ -14,6 +14,8 @@ pub enum AuthenticationMethod {
     Token,
     /// By a token that an issuer signed.
     SignedToken,
+    /// By a token of a ServiceAccount, which its cluster reviewed.
+    ServiceAccount,
     /// By the session of a browser.
     Session,
     /// By the headers of a trusted proxy.

@@ -17,6 +17,8 @@ pub enum ProblemCode {
     Unauthorized,
     /// The token was good until some time ago.
     TokenExpired,
+    /// The cluster that is to say whose the token is did not.
+    TokenReviewUnavailable,
     /// Too many wrong tokens came from there.
     TooManyWrongTokens,
     /// The token does not allow this.
@@ -97,7 +99,7 @@ pub enum ProblemCode {
 
 impl ProblemCode {
     /// All of them.
-    pub const ALL: [ProblemCode; 45] = [
+    pub const ALL: [ProblemCode; 46] = [
         ProblemCode::InvalidParameter,
         ProblemCode::MalformedRequest,
         ProblemCode::InvalidBody,
@@ -105,6 +107,7 @@ impl ProblemCode {
         ProblemCode::BadPageToken,
         ProblemCode::Unauthorized,
         ProblemCode::TokenExpired,
+        ProblemCode::TokenReviewUnavailable,
         ProblemCode::TooManyWrongTokens,
         ProblemCode::Forbidden,
         ProblemCode::CrossSite,
@@ -167,6 +170,7 @@ impl ProblemCode {
                 self,
                 ProblemCode::TooManyRequests | ProblemCode::Overloaded | ProblemCode::TooManyConnections
             )
+            || matches!(self, ProblemCode::TokenReviewUnavailable)
     }
 
     const fn facts(self) -> (&'static str, u16, &'static str) {
@@ -178,6 +182,9 @@ impl ProblemCode {
             ProblemCode::BadPageToken => ("bad_page_token", 400, "Invalid page token"),
             ProblemCode::Unauthorized => ("unauthorized", 401, "Token required"),
             ProblemCode::TokenExpired => ("token_expired", 401, "Token expired"),
+            ProblemCode::TokenReviewUnavailable => {
+                ("token_review_unavailable", 503, "The token cannot be reviewed at present")
+            }
             ProblemCode::TooManyWrongTokens => ("too_many_wrong_tokens", 429, "Too many unknown tokens"),
             ProblemCode::Forbidden => ("forbidden", 403, "Forbidden for this token"),
             ProblemCode::CrossSite => ("cross_site", 403, "Cross-site request refused"),

@@ -33,6 +33,7 @@ mod metadata;
 mod outcome;
 mod permissions;
 mod request;
+mod review;
 mod server_time;
 mod settings;
 mod sink;

@@ -103,6 +103,35 @@ pub(super) async fn get_with_head(
         .header(header::ACCEPT_ENCODING, "identity")
         .body(Body::empty())
         .map_err(|error| Failure::Invalid(chain(&error)))?;
+    exchange(client, request, limits).await
+}
+
+/// Sends JSON, and returns the answer's whole text, which has so many bytes at most.
+pub(super) async fn post(
+    client: &kube::Client,
+    path: &str,
+    json: Vec<u8>,
+    most: usize,
+    limits: &Limits,
+) -> Result<String, Failure> {
+    let request = Request::post(path)
+        .header(header::ACCEPT, JSON)
+        .header(header::ACCEPT_ENCODING, "identity")
+        .header(header::CONTENT_TYPE, JSON)
+        .body(Body::from(json))
+        .map_err(|error| Failure::Invalid(chain(&error)))?;
+    let (_, body) = exchange(client, request, limits).await?;
+    collect(body, most, limits.idle).await
+}
+
+const JSON: &str = "application/json";
+
+/// Sends a request, and returns the answer's headers and body once its status is known to be good.
+async fn exchange(
+    client: &kube::Client,
+    request: Request<Body>,
+    limits: &Limits,
+) -> Result<(HeaderMap, Pieces), Failure> {
     let response = tokio::time::timeout(limits.response, client.send(request))
         .await
         .map_err(|_| Failure::Unreachable("no answer in time".to_owned()))?
@@ -115,10 +144,11 @@ pub(super) async fn get_with_head(
     let after = after.and_then(|text| text.parse().ok()).map(Duration::from_secs);
     let (head, body) = response.into_parts();
     let body: Pieces = body.into_data_stream().map(|piece| piece.map_err(|e| chain(&e))).boxed();
-    if status == StatusCode::OK && json {
+    let good = matches!(status, StatusCode::OK | StatusCode::CREATED);
+    if good && json {
         return Ok((head.headers, body));
     }
-    if status == StatusCode::OK {
+    if good {
         // Proxies and login pages answer everything with success.
         return Err(Failure::Invalid("the answer is not JSON".to_owned()));
     }
@@ -171,7 +201,7 @@ pub(super) async fn collect(mut body: Pieces, most: usize, idle: Duration) -> Re
 
 /// Reads a whole JSON document.
 pub(super) async fn get_text(client: &kube::Client, path: &str, limits: &Limits) -> Result<String, Failure> {
-    let body = get(client, path, "application/json", limits).await?;
+    let body = get(client, path, JSON, limits).await?;
     collect(body, limits.page_bytes, limits.idle).await
 }
 

@@ -5,6 +5,7 @@ use serde::Deserialize;
 use serde_saphyr::Spanned;
 
 use super::issuers::Issuer;
+use super::kubernetes::Kubernetes;
 use super::values::{LocalAccess, Name, ProjectPath, TimeOrDate};
 
 /// Who may read and write.
@@ -17,6 +18,9 @@ pub(in crate::config) struct Access {
     /// Issuers of signed tokens, such as GitLab; where there is one, every request needs a token.
     #[serde(default)]
     pub(in crate::config) issuers: Vec<Issuer>,
+    /// Clusters that review the tokens of their ServiceAccounts; where there is one, every request needs a token.
+    #[serde(default)]
+    pub(in crate::config) kubernetes: Vec<Kubernetes>,
     /// A proxy that authenticates people; where there is one, every other request needs a token.
     #[serde(default)]
     #[schemars(with = "Proxy")]

@@ -7,6 +7,7 @@ mod access;
 mod catalog;
 mod clusters;
 mod issuers;
+mod kubernetes;
 mod limits;
 mod links;
 mod rules;
@@ -22,6 +23,7 @@ pub(super) use access::{Access, PROXY_GROUPS_HEADER, PROXY_USER_HEADER, Proxy, T
 pub(super) use catalog::{Agents, Environment, NamespaceGrant, Project, Target};
 pub(super) use clusters::{Cluster, ClusterFolder, Hub, Provider, Source, Watcher};
 pub(super) use issuers::{CommandLine, Issuer, Jobs, Login, Users};
+pub(super) use kubernetes::{AccountGrant, Kubernetes};
 pub(super) use limits::{Consistency, Limits, Metrics, Quotas, Retention, Traces};
 pub(super) use links::{Link, Links};
 pub(super) use rules::{Diff, Health, Ignored, LeaveOut, Redact};

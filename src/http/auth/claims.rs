@@ -9,6 +9,8 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::jws::Unverified;
+
 use crate::http::caller::{Caller, Job};
 use strandline_gitlab::Membership;
 use strandline_model::Timestamp;
@@ -82,6 +84,20 @@ enum OneOrMore {
     More(Vec<String>),
 }
 
+impl OneOrMore {
+    fn names(&self, audience: &str) -> bool {
+        match self {
+            OneOrMore::One(one) => one == audience,
+            OneOrMore::More(all) => all.iter().any(|one| one == audience),
+        }
+    }
+}
+
+/// Whether a token says that it is for this audience.
+pub(super) fn is_for(token: &Unverified<'_>, audience: &str) -> bool {
+    token.claims::<Claims>().is_some_and(|claims| claims.aud.names(audience))
+}
+
 /// Why a token that an issuer signed is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Refused {
@@ -99,10 +115,7 @@ fn time(seconds: f64) -> Option<Timestamp> {
 impl Claims {
     /// That the token is of this issuer, for one of these audiences, and valid now.
     pub(super) fn check(&self, issuer: &str, audiences: &[&str], now: Timestamp) -> Result<(), Refused> {
-        let for_us = match &self.aud {
-            OneOrMore::One(one) => audiences.contains(&one.as_str()),
-            OneOrMore::More(all) => all.iter().any(|one| audiences.contains(&one.as_str())),
-        };
+        let for_us = audiences.iter().any(|audience| self.aud.names(audience));
         if self.iss != issuer || !for_us {
             return Err(Refused::Because("it is for another audience"));
         }
@@ -117,6 +130,16 @@ impl Claims {
             }
         }
         Ok(())
+    }
+
+    /// Whose it is, as its issuer names them.
+    pub(super) fn subject(&self) -> &str {
+        &self.sub
+    }
+
+    /// From when on it is no longer valid.
+    pub(super) fn expires(&self) -> Option<Timestamp> {
+        time(self.exp)
     }
 
     fn text(&self, claim: &str) -> Option<&str> {
@@ -136,7 +159,7 @@ impl Claims {
             Mapping::Jobs(rules) => self.job(issuer, rules),
             Mapping::Users(rules) => self.user(issuer, rules),
         };
-        let (method, expires) = (AuthenticationMethod::SignedToken, time(self.exp));
+        let (method, expires) = (AuthenticationMethod::SignedToken, self.expires());
         Ok(Caller { method, expires, ..caller? })
     }
 

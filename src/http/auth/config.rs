@@ -12,6 +12,7 @@ use sha2::{Digest, Sha256};
 
 use super::issuer::IssuerConfig;
 use super::proxy::ProxyConfig;
+use super::service_accounts::ReviewConfig;
 use crate::http::caller::Caller;
 use strandline_gitlab::Membership;
 use strandline_model::Timestamp;
@@ -23,7 +24,8 @@ pub const TOKEN_PREFIX: &str = "sl_";
 impl AccessConfig {
     /// Whether everybody has to say who they are.
     pub fn is_guarded(&self) -> bool {
-        !self.tokens.is_empty() || !self.issuers.is_empty() || self.proxy.is_some()
+        let signed = !self.issuers.is_empty() || !self.kubernetes.is_empty();
+        !self.tokens.is_empty() || signed || self.proxy.is_some()
     }
 }
 
@@ -40,6 +42,8 @@ pub struct AccessConfig {
     pub tokens: Vec<TokenConfig>,
     /// Issuers whose signed tokens are taken; where there is one, everybody needs a token.
     pub issuers: Vec<IssuerConfig>,
+    /// Clusters that say whose the tokens of their ServiceAccounts are; where there is one, everybody needs a token.
+    pub kubernetes: Vec<ReviewConfig>,
     /// A proxy that says who somebody is.
     pub proxy: Option<ProxyConfig>,
     /// What whoever can reach a server on a loopback address may do without one; none for nothing, once there are tokens.

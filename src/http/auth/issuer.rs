@@ -108,6 +108,10 @@ pub(super) enum JwtRefusal {
     Unknown,
     /// Its issuer's keys could not be fetched yet.
     NoKeys,
+    /// What it says rules it out, and nobody proved that.
+    Unproved(&'static str),
+    /// The cluster that it is of did not decide about it.
+    Undecided,
     /// Its issuer signed it, and it is not taken.
     Refused(Refused),
 }

@@ -6,6 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::config::{AccessConfig, LocalAccess, TokenConfig, TokenHash};
 use super::issuer::{Issuer, IssuerConfig};
+use super::reviewer::Reviewer;
+use super::service_accounts::ReviewConfig;
 use crate::http::caller::Caller;
 use strandline_model::Timestamp;
 
@@ -18,6 +20,8 @@ pub(super) struct Known {
     by_hash: HashMap<TokenHash, Arc<Token>>,
     /// The issuers, each with its keys, which outlast a configuration that changes.
     pub(super) issuers: Vec<Arc<Issuer>>,
+    /// The clusters that review tokens, each with what it said, which outlasts a configuration that changes.
+    pub(super) reviewers: Vec<Arc<Reviewer>>,
     /// Whether who presents a token is asked for it: there are tokens, or there were some since the process began.
     pub(super) guarded: bool,
     /// Who asks without a token; none where that is nobody.
@@ -59,6 +63,12 @@ impl Known {
             known.map_or_else(|| Arc::new(Issuer::new(config.clone())), Arc::clone)
         };
         let issuers = config.issuers.iter().map(issuer).collect();
+        let reviewer = |config: &ReviewConfig| {
+            let known =
+                before.and_then(|before| before.reviewers.iter().find(|reviewer| reviewer.config == *config));
+            known.map_or_else(|| Arc::new(Reviewer::new(config.clone())), Arc::clone)
+        };
+        let reviewers = config.kubernetes.iter().map(reviewer).collect();
         let guarded = config.is_guarded() || before.is_some_and(|before| before.guarded);
         let without = match config.local {
             Some(LocalAccess::Read) if loopback => Some(Caller::local_reader()),
@@ -67,7 +77,7 @@ impl Known {
             _ if loopback => Some(Caller::local()),
             _ => config.allow_anonymous_read.then(Caller::anyone),
         };
-        Known { config, by_hash, issuers, guarded, without: without.map(Arc::new) }
+        Known { config, by_hash, issuers, reviewers, guarded, without: without.map(Arc::new) }
     }
 
     pub(super) fn find(&self, hash: TokenHash) -> Option<&Arc<Token>> {

@@ -3,6 +3,7 @@
 mod issuers;
 mod login;
 mod proxy;
+mod reviews;
 pub(crate) mod signer;
 
 use std::collections::BTreeSet;

@@ -19,6 +19,21 @@ pub(super) fn encode(out: &mut MetricWriter<'_, '_>, access: &Authenticator) -> 
         .map(|issuer| ([("issuer", issuer.name.as_str())], i64::from(!failed.contains(&issuer.name))));
     let help = "1 while the signing keys of an issuer are those that it has, 0 after fetching them failed";
     out.gauges("issuer_keys_current", help, issuers)?;
+    let reviews = access.reviews();
+    let up = reviews.iter().map(|(cluster, up, _)| ([("cluster", cluster.as_str())], i64::from(*up)));
+    let help = "1 while a cluster reviews tokens, 0 after a review failed";
+    out.gauges("token_review_up", help, up)?;
+    let counted = reviews.iter().flat_map(|(cluster, _, counts)| {
+        let results = [
+            ("accepted", counts.accepted),
+            ("refused", counts.refused),
+            ("failed", counts.failed),
+            ("limited", counts.limited),
+        ];
+        results.map(|(result, count)| ([("cluster", cluster.as_str()), ("result", result)], count))
+    });
+    let help = "Tokens that a cluster was to review, by what came of it; limited ones it was not asked about";
+    out.counters("token_reviews", help, counted)?;
     let sessions = i64::try_from(access.sessions()).unwrap_or(i64::MAX);
     out.gauges("sessions", "Browsers that are logged in", [(none, sessions)])?;
     let tokens = config.tokens;

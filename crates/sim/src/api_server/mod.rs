@@ -13,6 +13,7 @@ mod list;
 mod managed;
 mod objects;
 mod query;
+mod reviews;
 mod selector;
 mod serve;
 mod shared;

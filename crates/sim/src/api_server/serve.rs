@@ -25,7 +25,7 @@ use super::query::{Query, decode};
 use super::shared::Shared;
 use super::status::Status;
 use super::watch::Watch;
-use super::{discovery, list};
+use super::{discovery, list, reviews};
 use strandline_model::Kind;
 
 pub(super) type Answer = Response<UnsyncBoxBody<Bytes, Infallible>>;
@@ -42,7 +42,7 @@ pub(super) async fn accept(shared: Arc<Shared>, listener: TcpListener, mut end: 
                 let shared = Arc::clone(&shared);
                 connections.spawn(async move {
                     let service = service_fn(move |request: Request<Incoming>| {
-                        let answered = answer(Arc::clone(&shared), request);
+                        let answered = answer_or_review(Arc::clone(&shared), request);
                         async { Ok::<_, Infallible>(answered.await) }
                     });
                     // With hyper's 30 s, idle connections would end in the very moment at which clients that
@@ -67,15 +67,32 @@ pub(super) async fn bind(port: u16) -> std::io::Result<TcpListener> {
     TcpListener::bind(SocketAddr::from(([127, 0, 0, 1], port))).await
 }
 
+/// Answers one request, of which a review is the only one with a body.
+async fn answer_or_review(shared: Arc<Shared>, request: Request<Incoming>) -> Answer {
+    if request.method() != Method::POST || !reviews::is_review(request.uri().path()) {
+        return answer(shared, request).await;
+    }
+    let body = request.into_body().collect().await.map(|body| body.to_bytes()).unwrap_or_default();
+    match reviews::answer(&shared, &body) {
+        Ok(document) => {
+            let body = Bytes::from(format!("{document}\n"));
+            respond(StatusCode::CREATED, "application/json", body)
+        }
+        Err(status) => failed(&status),
+    }
+}
+
+fn failed(status: &Status) -> Answer {
+    let code = StatusCode::from_u16(status.code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    respond(code, "application/json", Bytes::from(format!("{}\n", status.to_json())))
+}
+
 /// Answers one request, whatever it came through.
 pub(super) async fn answer<B>(shared: Arc<Shared>, request: Request<B>) -> Answer {
     if shared.faults.strikes(Fault::Hang, 0) {
         std::future::pending::<()>().await;
     }
-    route(&shared, &request).unwrap_or_else(|status| {
-        let code = StatusCode::from_u16(status.code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        respond(code, "application/json", Bytes::from(format!("{}\n", status.to_json())))
-    })
+    route(&shared, &request).unwrap_or_else(|status| failed(&status))
 }
 
 /// The time by the clock from which the times of objects come, as answers carry it.

@@ -9,6 +9,7 @@ use tokio::sync::watch;
 
 use super::faults::Faults;
 use super::kinds::ServedKind;
+use super::reviews::Reviews;
 use super::state::State;
 use strandline_model::Kind;
 
@@ -40,6 +41,7 @@ pub(super) struct Shared {
     pub(super) wake: watch::Sender<u64>,
     requests: Mutex<BTreeMap<Option<Kind>, Requests>>,
     stale: Mutex<BTreeSet<String>>,
+    reviews: Mutex<Reviews>,
     bookmark_millis: AtomicU64,
     /// Whether ways without a network are refused.
     pub(super) away: watch::Sender<bool>,
@@ -59,6 +61,7 @@ impl Shared {
             wake,
             requests: Mutex::default(),
             stale: Mutex::default(),
+            reviews: Mutex::default(),
             bookmark_millis: AtomicU64::new(2_000),
             away: watch::Sender::new(false),
         }
@@ -70,6 +73,10 @@ impl Shared {
 
     pub(super) fn requests(&self) -> MutexGuard<'_, BTreeMap<Option<Kind>, Requests>> {
         self.requests.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn reviews(&self) -> MutexGuard<'_, Reviews> {
+        self.reviews.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Ends a change of the state and wakes the watches.

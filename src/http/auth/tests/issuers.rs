@@ -62,7 +62,7 @@ impl World {
 
     async fn caller(&self, token: &str) -> Result<Arc<Caller>, Problem> {
         let context = context(Some(&format!("Bearer {token}")));
-        self.access.prepare(&context).await;
+        self.access.prepare(&context).await?;
         self.access.caller(&context)
     }
 

@@ -126,7 +126,7 @@ impl World {
 
     async fn caller(&self, id: &str) -> Result<Arc<Caller>, Problem> {
         let context = with_cookies(&format!("theme=dark; {SESSION_COOKIE}={id}"));
-        self.access.prepare(&context).await;
+        self.access.prepare(&context).await?;
         self.access.caller(&context)
     }
 
