@@ -32,6 +32,7 @@ mod login;
 mod monitoring;
 mod namespaces;
 mod old_logs;
+mod openid;
 mod package;
 mod past;
 mod probe;
