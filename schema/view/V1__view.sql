@@ -1,6 +1,7 @@
 -- The view: what the log amounts to, now and at every offset. A row with from_offset and to_offset holds for
 -- from_offset <= offset < to_offset; an open row ends at 140737488355327. Nothing here is migrated: a
--- changed schema is built anew from the log. Times are microseconds since 1970.
+-- changed schema is built anew from the log. Times are microseconds since 1970. A uid that is a UUID, as Kubernetes writes it,
+-- has sixteen bytes, and any other is its text.
 
 CREATE TABLE checkpoint (
     id          INTEGER PRIMARY KEY CHECK (id = 1),
@@ -66,9 +67,9 @@ CREATE TABLE resource (
     kind_id    INTEGER NOT NULL,
     namespace  TEXT NOT NULL,
     name       TEXT NOT NULL,
-    uid        TEXT NOT NULL,
+    uid        ANY  NOT NULL,
     created_at INTEGER,                   -- by the cluster's clock
-    labels     TEXT,                      -- as they stand, JSON; NULL once it is gone
+    labels     BLOB,                      -- as they stand, names by their numbers; NULL once it is gone
     links      INTEGER,                   -- digest of all from which its links are found; NULL once it is gone
     images     INTEGER,                   -- digest of what its status tells of its images; NULL where it has none
     spec       INTEGER                    -- digest of what is asked of it; NULL where something owns it, or it is gone
@@ -79,8 +80,21 @@ CREATE INDEX resource_by_uid ON resource (uid, cluster_id);
 CREATE INDEX resource_by_name ON resource (kind_id, name, namespace);
 CREATE INDEX resource_by_namespace ON resource (cluster_id, namespace);
 
--- Under which numbers the labels of what is there are found: a digest of kind, namespace, name and value, and for
--- each resource that of the empty label, which all carry. By it a selector finds what may match in one place.
+-- Names of labels, which nearly all objects share. Only so many have numbers, and keep them.
+CREATE TABLE label_name (
+    id   INTEGER PRIMARY KEY,
+    text TEXT NOT NULL UNIQUE
+) STRICT;
+
+-- By which labels selectors look for a kind: the empty name for those that name no values and for series, and * for all.
+CREATE TABLE label_sought (
+    kind_id INTEGER NOT NULL,
+    name    TEXT NOT NULL,
+    PRIMARY KEY (kind_id, name)
+) STRICT, WITHOUT ROWID;
+
+-- Under which numbers such labels of what is there are found: a digest of kind, namespace, name and value. By it a selector
+-- finds what may match in one place.
 CREATE TABLE label_place (
     place       INTEGER NOT NULL,
     resource_id INTEGER NOT NULL,
@@ -96,6 +110,12 @@ CREATE TABLE inventory_mark (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX inventory_mark_by_resource ON inventory_mark (resource_id);
 
+-- Reasons and names of rules, which stand in many versions. Only so many have numbers, and keep them.
+CREATE TABLE word (
+    id   INTEGER PRIMARY KEY,
+    text TEXT NOT NULL UNIQUE
+) STRICT;
+
 -- The states of a resource; from_offset is also where its body stands in the log. A state that may last for a time only is
 -- judged anew when that is over: at later_offset, the first change that was observed at later_at or after.
 CREATE TABLE version (
@@ -105,11 +125,11 @@ CREATE TABLE version (
     observed_at INTEGER NOT NULL,
     deleted     INTEGER NOT NULL,         -- 1: from here on it is gone
     health      INTEGER,                  -- 0 Healthy … 5 Unknown; NULL for kinds that have none
-    reason      TEXT NOT NULL,
+    reason      ANY NOT NULL,             -- the number of a word, or a text that is none
     message     TEXT NOT NULL,
-    rule        TEXT NOT NULL,
+    rule        ANY NOT NULL,             -- as reason
     rule_set_id INTEGER NOT NULL,         -- which rules judged it
-    health_since INTEGER NOT NULL,        -- observed_at of the state with which it came to be so
+    lasted      INTEGER NOT NULL,         -- for how long its health had been the same when it was observed
     moved       INTEGER NOT NULL,         -- 1: the state before had another health, or there was none, or it has another later
     terminating INTEGER,                  -- its deletionTimestamp; NULL while it is meant to stay
     later_at    INTEGER,                  -- NULL where it means the same for ever
@@ -154,7 +174,7 @@ CREATE TABLE rule_set (
 CREATE TABLE far (
     id        INTEGER PRIMARY KEY,
     kind_id   INTEGER NOT NULL,           -- as claimed, in the declarer's cluster
-    uid       TEXT NOT NULL,              -- empty where it is given by its address
+    uid       ANY  NOT NULL,              -- empty where it is given by its address
     namespace TEXT NOT NULL,
     name      TEXT NOT NULL               -- with a uid as claimed; if both are empty, all of the kind
 ) STRICT;
@@ -460,38 +480,26 @@ CREATE TABLE resource_count (
     PRIMARY KEY (kind_id, namespace)
 ) STRICT, WITHOUT ROWID;
 
--- The health of environments. Until grace_until, a Progressing one shows as grace_state.
+-- What environments showed over time, a row for each time that it moved. Until grace_until, a Progressing one shows as
+-- grace_state.
 CREATE TABLE environment_health (
     environment_id INTEGER NOT NULL,
     from_offset    INTEGER NOT NULL,
     to_offset      INTEGER NOT NULL,
     observed_at    INTEGER NOT NULL,
     state          INTEGER,
-    since          INTEGER NOT NULL,
-    known          INTEGER,               -- what the resources say; the state, unless a gap makes that Unknown
-    known_since    INTEGER NOT NULL,
     grace_state    INTEGER,
-    grace_since    INTEGER,
     grace_until    INTEGER,
-    moved          INTEGER NOT NULL,      -- 1: the row before shows another health, or there is none
     rule_set_id    INTEGER NOT NULL,
-    healthy        INTEGER NOT NULL,      -- resources by health
-    suspended      INTEGER NOT NULL,
-    progressing    INTEGER NOT NULL,
-    missing        INTEGER NOT NULL,
-    degraded       INTEGER NOT NULL,
-    unknown        INTEGER NOT NULL,
-    no_health      INTEGER NOT NULL,
     PRIMARY KEY (environment_id, from_offset)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX environment_health_moves ON environment_health (environment_id, from_offset) WHERE moved = 1;
 -- The same by time, with all that a trend over many environments asks of a row.
 CREATE INDEX environment_health_by_time
-    ON environment_health (from_offset, observed_at, state, grace_state, grace_until) WHERE moved = 1;
+    ON environment_health (from_offset, observed_at, state, grace_state, grace_until);
 
--- The same once more for questions about all environments at one moment, kept together by stretches of the log: at
--- its start a stretch takes over what holds then, so that whatever holds within it stands in few pages beside each
--- other. The history of one environment, in contrast, stands beside itself in environment_health.
+-- Their health with the counts of their resources, a row for each offset at which any of it changed. It is kept together
+-- by stretches of the log: at its start a stretch takes over what holds then, so that whatever holds within it, of all
+-- environments, stands in few pages beside each other.
 CREATE TABLE stretch (
     from_offset INTEGER PRIMARY KEY,      -- it lasts until the next
     taken       INTEGER NOT NULL          -- rows that it took over, by which it is known how many more it takes
@@ -504,9 +512,12 @@ CREATE TABLE stretch_health (
     to_offset      INTEGER NOT NULL,      -- open where it lies after the stretch
     state          INTEGER,
     since          INTEGER NOT NULL,
+    known          INTEGER,               -- what the resources say; the state, unless a gap makes that Unknown
+    known_after    INTEGER NOT NULL,      -- how long after since they have said so
     grace_state    INTEGER,
     grace_since    INTEGER,
     grace_until    INTEGER,
+    rule_set_id    INTEGER NOT NULL,
     healthy        INTEGER NOT NULL,      -- resources by health
     suspended      INTEGER NOT NULL,
     progressing    INTEGER NOT NULL,
@@ -548,7 +559,7 @@ CREATE TABLE kube_event (
     kind       TEXT NOT NULL,
     namespace  TEXT NOT NULL,
     name       TEXT NOT NULL,
-    uid        TEXT NOT NULL,             -- empty where the object is given by its address
+    uid        ANY  NOT NULL,             -- empty where the object is given by its address
     type       TEXT NOT NULL,
     reason     TEXT NOT NULL,
     note       TEXT NOT NULL,
@@ -571,7 +582,7 @@ CREATE TABLE kube_event_count (
 -- How far each Event object has counted; the objects themselves come and go within the hour.
 CREATE TABLE kube_event_object (
     cluster_id  INTEGER NOT NULL,
-    uid         TEXT NOT NULL,
+    uid         ANY  NOT NULL,
     count       INTEGER NOT NULL,
     last_offset INTEGER NOT NULL,         -- where it counted so far
     PRIMARY KEY (cluster_id, uid)
@@ -586,7 +597,7 @@ CREATE TABLE happening (
     what           INTEGER NOT NULL,      -- 0 changed, 1 created, 2 joined, 3 deleted, 4 parted: a resource
                                           -- 5 said, 6 warned: a Kubernetes Event; 7 deployed, 8 progressed: a deployment
     subject        INTEGER NOT NULL,      -- the resource, the kube_event or the deployment
-    observed_at    INTEGER NOT NULL,
+    past           INTEGER NOT NULL,      -- microseconds of the hour when it was observed
     PRIMARY KEY (hour, environment_id, "offset", what, subject)
 ) STRICT, WITHOUT ROWID;
 

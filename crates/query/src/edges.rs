@@ -16,7 +16,7 @@ use serde::Serialize;
 use strandline_model::{Kind, Offset, Stored, Uid};
 use strandline_protocol::{FarEnd, Page, PageMetadata, ResourceEdge};
 use strandline_relations::EdgeKind;
-use strandline_sqlite::column::VIEW;
+use strandline_sqlite::column::{PackedUid, VIEW};
 
 /// Whether a resource is there at `:at`.
 macro_rules! there {
@@ -120,7 +120,7 @@ fn read(
     let params = named_params! {
         ":id": id, ":at": at.as_i64(), ":scope": scope.as_sql(), ":edge": start.number(0),
         ":outward": start.number(1), ":kind": start.after(2), ":group": start.after(3),
-        ":namespace": start.after(4), ":name": start.after(5), ":uid": start.after(6), ":limit": start.rows(),
+        ":namespace": start.after(4), ":name": start.after(5), ":uid": PackedUid(start.after(6)), ":limit": start.rows(),
     };
     let rows = statement.query_map(params, from_row)?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
@@ -133,7 +133,7 @@ fn from_row(row: &Row<'_>) -> rusqlite::Result<ResourceEdge> {
         kind: Kind::new(row.get::<_, String>(2)?, row.get::<_, String>(3)?),
         namespace: row.get(4)?,
         name: row.get(5)?,
-        id: row.get::<_, Option<String>>(6)?.map(Uid::new),
+        id: row.get::<_, Option<_>>(6)?.map(|PackedUid(uid)| Uid::new(uid)),
         health: VIEW.get_at(row, 7, "version.health")?,
         exists: row.get(8)?,
     })

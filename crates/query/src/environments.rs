@@ -17,7 +17,7 @@ use strandline_model::{EnvironmentId, Health, HealthCounts, Offset, Stored, Time
 use strandline_protocol::{Answer, Deployment, Environment, EnvironmentAccess, EnvironmentHealth, Page};
 use strandline_sqlite::column;
 use strandline_sqlite::column::{Json, VIEW};
-use strandline_view::{ENVIRONMENT_COUNTS, read_counts_at};
+use strandline_view::{COUNTS, read_counts_at};
 
 /// What an environment shows at `:clock`: within the grace time of Progressing, what it showed before. Of what the
 /// caller may not read, nothing is shown since the environment came to be.
@@ -42,6 +42,17 @@ macro_rules! shown {
 
 pub(super) use shown;
 
+/// The row of health `h` of an environment `e` that holds at `:at`.
+macro_rules! health_at {
+    () => {
+        "h.stretch = (SELECT max(from_offset) FROM stretch WHERE from_offset <= :at) AND h.environment_id = e.id
+            AND h.from_offset = (SELECT max(from_offset) FROM stretch_health WHERE environment_id = e.id
+                AND stretch = (SELECT max(from_offset) FROM stretch WHERE from_offset <= :at) AND from_offset <= :at)"
+    };
+}
+
+pub(super) use health_at;
+
 macro_rules! select_environments {
     ($tail:expr) => {
         select_environments!("environment e", $tail)
@@ -62,9 +73,9 @@ macro_rules! select_environments {
                 h.progressing, h.missing, h.degraded, h.unknown, h.no_health
             FROM ",
             $from,
-            " CROSS JOIN environment_health h ON h.environment_id = e.id AND h.from_offset =
-                (SELECT max(from_offset) FROM environment_health WHERE environment_id = e.id AND from_offset <= :at)
-            JOIN rule_set s ON s.id = h.rule_set_id
+            " CROSS JOIN stretch_health h ON ",
+            health_at!(),
+            " JOIN rule_set s ON s.id = h.rule_set_id
             LEFT JOIN deployment d ON d.id = e.deployment AND d.from_offset <= :at AND d.to_offset > :at
             WHERE e.from_offset <= :at AND e.to_offset > :at AND ",
             sees!(),
@@ -115,16 +126,12 @@ fn from_row(row: &Row<'_>) -> rusqlite::Result<Found> {
 }
 
 fn health(row: &Row<'_>, readable: bool) -> rusqlite::Result<EnvironmentHealth> {
-    let known: Option<Health> = VIEW.get_at(row, 10, "environment_health.known")?;
+    let known: Option<Health> = VIEW.get_at(row, 10, "stretch_health.known")?;
     Ok(EnvironmentHealth {
-        state: VIEW.get_at(row, 8, "environment_health.state")?,
+        state: VIEW.get_at(row, 8, "stretch_health.state")?,
         since: Timestamp::from_micros(row.get(9)?),
         last_known: known.filter(|_| readable),
-        counts: if readable {
-            read_counts_at(row, 19, &ENVIRONMENT_COUNTS)?
-        } else {
-            HealthCounts::default()
-        },
+        counts: if readable { read_counts_at(row, 19, &COUNTS)? } else { HealthCounts::default() },
         rule_set: row.get(11)?,
     })
 }

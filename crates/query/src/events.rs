@@ -13,6 +13,7 @@ use crate::filters::{PageRequest, ResourceRef};
 use crate::moment::Moment;
 use crate::page::Start;
 use crate::question::{Context, Question};
+use crate::resources::uid;
 use crate::scope::{ResolvedScope, one_of};
 use crate::{environments, resources};
 use strandline_model::{EnvironmentId, Kind, ResourceKey, Timestamp, Uid};
@@ -100,7 +101,7 @@ pub(super) fn from_row(row: &Row<'_>) -> rusqlite::Result<FoldedEvent> {
             namespace: row.get(4)?,
             name: row.get(5)?,
         },
-        uid: Uid::new(row.get::<_, String>(6)?),
+        uid: uid(row, 6)?,
         r#type: row.get(7)?,
         reason: row.get(8)?,
         note: row.get(9)?,

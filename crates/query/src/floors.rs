@@ -8,6 +8,7 @@ use crate::filters::ResourceRef;
 use crate::scope::{ResolvedScope, concerned, looked_at};
 use strandline_model::{Offset, Timestamp, reason};
 use strandline_protocol::Gap;
+use strandline_sqlite::column::PackedUid;
 
 /// The kinds that are not known at a moment, as gaps.
 pub(super) fn gaps(
@@ -63,8 +64,7 @@ pub(super) fn of_uid(
         JOIN kind_floor f ON f.cluster = c.name AND f."group" = k."group" AND f.kind = k.kind
         WHERE r.uid = :uid AND (:cluster IS NULL OR c.name = :cluster) AND f.floor > :at
         ORDER BY f.floor LIMIT 1"#;
-    let params =
-        named_params! { ":uid": resource.uid.as_str(), ":cluster": resource.cluster, ":at": at.as_i64() };
+    let params = named_params! { ":uid": PackedUid(resource.uid.as_str()), ":cluster": resource.cluster, ":at": at.as_i64() };
     let found = view
         .prepare_cached(sql)?
         .query_row(params, |row| Ok((Offset::from_i64(row.get(0)?), Timestamp::from_micros(row.get(1)?))));

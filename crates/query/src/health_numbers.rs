@@ -3,7 +3,7 @@
 use rusqlite::named_params;
 use serde::Serialize;
 
-use crate::environments::shown;
+use crate::environments::{health_at, shown};
 use crate::error::Result;
 use crate::overview::{self, GetOverview};
 use crate::question::{Context, Question};
@@ -67,9 +67,9 @@ pub struct NamedHealth {
 const NAMED: &str = concat!(
     "SELECT e.name_id, e.project, e.tier, e.region, ",
     shown!("grace_state", "state"),
-    " FROM environment e CROSS JOIN environment_health h ON h.environment_id = e.id AND h.from_offset =
-        (SELECT max(from_offset) FROM environment_health WHERE environment_id = e.id AND from_offset <= :at)
-    WHERE e.from_offset <= :at AND e.to_offset > :at AND e.state <> 'stopped' AND ",
+    " FROM environment e CROSS JOIN stretch_health h ON ",
+    health_at!(),
+    " WHERE e.from_offset <= :at AND e.to_offset > :at AND e.state <> 'stopped' AND ",
     sees!(),
     " ORDER BY CASE e.tier WHEN 'production' THEN 0 WHEN 'staging' THEN 1 WHEN 'testing' THEN 2
         WHEN 'development' THEN 3 ELSE 4 END, e.name_id LIMIT :limit"
@@ -109,7 +109,7 @@ impl Question for CountHealth {
                 project: row.get(1)?,
                 tier: row.get(2)?,
                 region: row.get(3)?,
-                health: VIEW.get_at(row, 4, "environment_health.state")?,
+                health: VIEW.get_at(row, 4, "stretch_health.state")?,
             });
         }
         Ok(HealthNumbers {

@@ -5,7 +5,7 @@ use rusqlite::{Connection, Row, named_params};
 use crate::concerns::Concerns;
 use crate::error::Result;
 use crate::filters::{PageRequest, ResourceRef};
-use crate::judged::{later, later_columns};
+use crate::judged::{later, later_columns, word};
 use crate::moment::Moment;
 use crate::page::Start;
 use crate::question::{Context, Question};
@@ -84,7 +84,11 @@ pub(super) fn list(
 ) -> Result<Page<Version>> {
     let held = resources::find(view, moment.offset, scope, resource, false)?;
     let sql = concat!(
-        "SELECT v.from_offset, v.observed_at, v.deleted, v.health, v.reason, v.message, v.rule, s.name, ",
+        "SELECT v.from_offset, v.observed_at, v.deleted, v.health, ",
+        word!("reason"),
+        ", v.message, ",
+        word!("rule"),
+        ", s.name, ",
         later_columns!(),
         "
         FROM version v JOIN rule_set s ON s.id = v.rule_set_id

@@ -6,8 +6,27 @@ use strandline_model::{Offset, Timestamp};
 use strandline_protocol::LaterHealth;
 use strandline_sqlite::column::VIEW;
 
+/// SQL for a text of a version `v` that many have, `reason` or `rule`: by its number, or as it is.
+macro_rules! word {
+    ($column:literal) => {
+        concat!(
+            "iif(typeof(v.",
+            $column,
+            ") = 'integer', (SELECT text FROM word WHERE id = v.",
+            $column,
+            "), v.",
+            $column,
+            ")"
+        )
+    };
+}
+pub(super) use word;
+
 /// SQL for what is said of a version `v` at `:at`: `judged!("health")`, and so for its `reason` and its `message`.
 macro_rules! judged {
+    ("reason") => {
+        concat!("iif(v.later_offset <= :at, v.later_reason, ", $crate::judged::word!("reason"), ")")
+    };
     ($column:literal) => {
         concat!("iif(v.later_offset <= :at, v.later_", $column, ", v.", $column, ")")
     };
@@ -17,7 +36,7 @@ pub(super) use judged;
 /// SQL for since when a version `v` has had the health that it has at `:at`.
 macro_rules! judged_since {
     () => {
-        "iif(v.later_offset <= :at AND v.later_health IS NOT v.health, v.later_at, v.health_since)"
+        "iif(v.later_offset <= :at AND v.later_health IS NOT v.health, v.later_at, v.observed_at - v.lasted)"
     };
 }
 pub(super) use judged_since;

@@ -5,7 +5,7 @@ use rusqlite::{Connection, Row, ToSql, named_params};
 use crate::concerns::Concerns;
 use crate::error::{QueryError, Result, gone_after};
 use crate::filters::{PageRequest, ResourceFilter, ResourceOrder, ResourceRef};
-use crate::judged::{judged, judged_since, later, later_columns};
+use crate::judged::{judged, judged_since, later, later_columns, word};
 use crate::moment::Moment;
 use crate::page::Start;
 use crate::question::{Context, Question};
@@ -19,7 +19,7 @@ use strandline_model::{
     Change, EnvironmentId, Kind, Offset, ResourceId, ResourceKey, Stored, Timestamp, Uid, attention,
 };
 use strandline_protocol::{Answer, ObjectText, Page, Resource, ResourceDetail};
-use strandline_sqlite::column::VIEW;
+use strandline_sqlite::column::{PackedUid, VIEW};
 
 /// The resources of an environment, in the order that the filter gives.
 #[derive(Clone, Debug, Serialize)]
@@ -103,7 +103,9 @@ macro_rules! select_resources {
             judged!("reason"),
             ", ",
             judged!("message"),
-            ", r.created_at, v.from_offset, v.observed_at, v.rule, v.terminating, ",
+            ", r.created_at, v.from_offset, v.observed_at, ",
+            word!("rule"),
+            ", v.terminating, ",
             judged_since!(),
             ", s.name, ",
             $gone,
@@ -120,6 +122,11 @@ macro_rules! select_resources {
     };
 }
 
+/// A uid by its column.
+pub(super) fn uid(row: &Row<'_>, column: usize) -> rusqlite::Result<Uid> {
+    row.get(column).map(|PackedUid(uid)| Uid::new(uid))
+}
+
 /// A resource as the view holds it at a moment.
 pub(super) struct Held {
     pub(super) id: ResourceId,
@@ -133,7 +140,7 @@ pub(super) struct Held {
 impl Held {
     fn from_row(row: &Row<'_>) -> rusqlite::Result<Self> {
         let resource = Resource {
-            id: Uid::new(row.get::<_, String>(1)?),
+            id: uid(row, 1)?,
             key: ResourceKey {
                 cluster: row.get(2)?,
                 kind: Kind::new(row.get::<_, String>(3)?, row.get::<_, String>(4)?),
@@ -206,8 +213,10 @@ fn members(
     start: &Start,
 ) -> Result<Vec<Held>> {
     let healths = one_of(&filter.healths, |health| health.number());
-    let (at, owner, limit) = (at.as_i64(), filter.owner.as_ref().map(Uid::as_str), start.rows());
-    let after: Vec<&str> = (0..6).map(|part| start.after(part)).collect();
+    let owner = filter.owner.as_ref().map(|owner| PackedUid(owner.as_str()));
+    let (at, limit) = (at.as_i64(), start.rows());
+    let after: Vec<&str> = (0..5).map(|part| start.after(part)).collect();
+    let after_uid = PackedUid(start.after(5));
     let rank = (start.number(0), start.number(1));
     let mut params: Vec<(&str, &dyn ToSql)> = vec![
         (":environment", &environment),
@@ -219,7 +228,8 @@ fn members(
     ];
     let sql = match filter.order {
         ResourceOrder::Name => {
-            let names = [":kind", ":group", ":namespace", ":name", ":cluster", ":uid"];
+            params.push((":uid", &after_uid));
+            let names = [":kind", ":group", ":namespace", ":name", ":cluster"];
             params.extend(names.into_iter().zip(&after).map(|(name, part)| (name, part as &dyn ToSql)));
             BY_NAME
         }
@@ -314,7 +324,7 @@ fn with_uid(
     resource: &ResourceRef,
 ) -> Result<Vec<Held>> {
     let params = named_params! {
-        ":uid": resource.uid.as_str(), ":at": at.as_i64(), ":scope": scope.as_sql(), ":cluster": resource.cluster,
+        ":uid": PackedUid(resource.uid.as_str()), ":at": at.as_i64(), ":scope": scope.as_sql(), ":cluster": resource.cluster,
     };
     let read = |sql| {
         let mut statement = view.prepare_cached(sql)?;

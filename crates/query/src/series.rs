@@ -3,7 +3,7 @@
 use rusqlite::{Connection, Row, named_params};
 
 use crate::error::{QueryError, Result};
-use crate::judged::{later, later_columns};
+use crate::judged::{later, later_columns, word};
 use crate::moment::Moment;
 use crate::scope::{ResolvedScope, belonged, reads};
 use strandline_log::LogReader;
@@ -182,7 +182,7 @@ fn marks(
 const OF_ENVIRONMENT: (&str, Said) = (
     "SELECT h.from_offset, h.observed_at, h.state, s.name, h.grace_state, h.grace_until
         FROM environment_health h JOIN rule_set s ON s.id = h.rule_set_id
-        WHERE h.environment_id = :id AND h.from_offset <= :at AND h.moved = 1 ORDER BY h.from_offset DESC LIMIT :limit",
+        WHERE h.environment_id = :id AND h.from_offset <= :at ORDER BY h.from_offset DESC LIMIT :limit",
     environment_said,
 );
 
@@ -203,7 +203,9 @@ fn environment_said(row: &Row<'_>, time: Timestamp, end: Timestamp) -> rusqlite:
 
 const OF_RESOURCE: (&str, Said) = (
     concat!(
-        "SELECT v.from_offset, v.observed_at, v.health, v.reason, v.message, s.name, ",
+        "SELECT v.from_offset, v.observed_at, v.health, ",
+        word!("reason"),
+        ", v.message, s.name, ",
         later_columns!(),
         " FROM version v JOIN rule_set s ON s.id = v.rule_set_id
         WHERE v.resource_id = :id AND v.from_offset <= :at AND v.moved = 1 ORDER BY v.from_offset DESC LIMIT :limit"

@@ -141,6 +141,61 @@ impl ToSql for Count {
     }
 }
 
+/// A uid, as columns of the view keep it: that of a UUID, as Kubernetes writes it, in sixteen bytes, and any other text as it
+/// is. UUIDs stand after the other texts, in the order of theirs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PackedUid<T>(pub T);
+
+/// Where a UUID has its dashes.
+const DASHES: [usize; 4] = [8, 13, 18, 23];
+
+impl<T: AsRef<str>> ToSql for PackedUid<T> {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        let text = self.0.as_ref();
+        Ok(match packed(text) {
+            Some(bytes) => bytes.to_vec().into(),
+            None => text.into(),
+        })
+    }
+}
+
+impl FromSql for PackedUid<String> {
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
+        let ValueRef::Blob(bytes) = value else { return value.as_str().map(str::to_owned).map(PackedUid) };
+        let bytes: [u8; 16] = bytes
+            .try_into()
+            .map_err(|_| FromSqlError::InvalidBlobSize { expected_size: 16, blob_size: bytes.len() })?;
+        let mut text = String::with_capacity(36);
+        for byte in bytes {
+            if DASHES.contains(&text.len()) {
+                text.push('-');
+            }
+            let digits = [byte >> 4, byte & 0xf].map(|digit| char::from_digit(digit.into(), 16));
+            text.extend(digits.into_iter().flatten());
+        }
+        Ok(PackedUid(text))
+    }
+}
+
+/// The bytes of a UUID; none of any other text, which would come back as another.
+fn packed(text: &str) -> Option<[u8; 16]> {
+    let text = text.as_bytes();
+    if text.len() != 36 || DASHES.iter().any(|dash| text[*dash] != b'-') {
+        return None;
+    }
+    let mut digits =
+        text.iter().enumerate().filter(|(place, _)| !DASHES.contains(place)).map(|(_, digit)| match digit {
+            b'0'..=b'9' => Some(digit - b'0'),
+            b'a'..=b'f' => Some(digit - b'a' + 10),
+            _ => None,
+        });
+    let mut bytes = [0; 16];
+    for byte in &mut bytes {
+        *byte = digits.next()?? << 4 | digits.next()??;
+    }
+    Some(bytes)
+}
+
 /// A stored value that this program does not know. It is never read as another one.
 #[derive(Clone, Debug, PartialEq, Eq, ThisError)]
 #[error("column `{column}` contains `{value}`, an unknown {what}; {remedy}")]
@@ -179,6 +234,33 @@ mod tests {
 
     fn read<T>(sql: &str, read: impl Fn(&Row<'_>) -> rusqlite::Result<T>) -> rusqlite::Result<T> {
         rusqlite::Connection::open_in_memory().unwrap().query_row(sql, [], |row| read(row))
+    }
+
+    #[test]
+    fn a_uid_comes_back_as_it_was_and_a_uuid_takes_sixteen_bytes() {
+        let kept = |uid: &str| {
+            let connection = rusqlite::Connection::open_in_memory().unwrap();
+            let sql = "SELECT ?1 AS uid, length(CAST(?1 AS BLOB)) AS size";
+            connection
+                .query_row(sql, [PackedUid(uid)], |row| {
+                    Ok((row.get::<_, PackedUid<String>>("uid")?.0, row.get::<_, i64>("size")?))
+                })
+                .unwrap()
+        };
+        let uuid = "01234567-89ab-cdef-0123-456789abcdef";
+        assert_eq!(kept(uuid), (uuid.to_owned(), 16));
+        for other in [
+            "",
+            "uid-1",
+            "01234567-89AB-cdef-0123-456789abcdef",
+            "01234567-89ab-cdef-0123-456789abcdeg",
+            "0123456789ab-cdef-0123-456789abcdef0",
+            "01234567-89ab-cdef-0123-456789abcde",
+            "01234567-89ab-cdef-0123-456789abc-ef",
+            "é1234567-89ab-cdef-0123-456789abcde",
+        ] {
+            assert_eq!(kept(other), (other.to_owned(), other.len() as i64));
+        }
     }
 
     #[test]

@@ -7,6 +7,7 @@
 //! Why: docs/decisions/0025-kubernetes-events-are-folded-not-resources.md.
 
 use std::collections::BTreeSet;
+use std::collections::hash_map::{Entry, HashMap};
 
 use rusqlite::params;
 
@@ -25,6 +26,7 @@ pub(super) fn write(at: &mut Apply<'_>) -> rusqlite::Result<()> {
             at.ids.note_controller(at.connection, environment, manager, at.offset)?;
         }
     }
+    let mut events: HashMap<ResourceId, Vec<EarlierEvent>> = HashMap::new();
     for (&(environment, id), &moved) in &moves {
         let own = own.and_then(|(own, change)| (own == id).then_some(change));
         let what = match moved {
@@ -39,7 +41,11 @@ pub(super) fn write(at: &mut Apply<'_>) -> rusqlite::Result<()> {
             feed::insert(at, environment, what, id.0, request.manager)?;
         }
         if moved > 0 {
-            insert_earlier_events(at, environment, id)?;
+            let events = match events.entry(id) {
+                Entry::Occupied(known) => known.into_mut(),
+                Entry::Vacant(place) => place.insert(earlier_events(at, id)?),
+            };
+            insert_earlier_events(at, environment, id, events)?;
         }
     }
     let Some((id, OwnChange::Changed)) = own else { return Ok(()) };
@@ -64,14 +70,16 @@ const RESOURCES_OF_EVENT: [&str; 2] = [
         WHERE k.id = ?1 AND k.uid = ''"#,
 ];
 
-/// Events about a resource, from an offset on.
+/// Events about a resource, with the offset at which each was said last.
 const EVENTS_OF_RESOURCE: [&str; 2] = [
-    "SELECT k.id, k.type FROM resource r JOIN kube_event k ON k.uid = r.uid AND k.uid <> '' AND k.cluster_id = r.cluster_id
-        WHERE r.id = ?1 AND (SELECT max(from_offset) FROM kube_event_count WHERE event_id = k.id) >= ?2",
-    r#"SELECT k.id, k.type FROM resource r JOIN kind rk ON rk.id = r.kind_id
+    "SELECT k.id, k.type, coalesce((SELECT max(from_offset) FROM kube_event_count WHERE event_id = k.id), -1) AS last
+        FROM resource r JOIN kube_event k ON k.uid = r.uid AND k.uid <> '' AND k.cluster_id = r.cluster_id
+        WHERE r.id = ?1",
+    r#"SELECT k.id, k.type, coalesce((SELECT max(from_offset) FROM kube_event_count WHERE event_id = k.id), -1) AS last
+        FROM resource r JOIN kind rk ON rk.id = r.kind_id
         JOIN kube_event k ON k.uid = '' AND k.name = r.name AND k.kind = rk.kind AND k.namespace = r.namespace
             AND k."group" = rk."group" AND k.cluster_id = r.cluster_id
-        WHERE r.id = ?1 AND (SELECT max(from_offset) FROM kube_event_count WHERE event_id = k.id) >= ?2"#,
+        WHERE r.id = ?1"#,
 ];
 
 /// Environments to which a resource belongs or, where it has ended, belonged last.
@@ -104,23 +112,46 @@ pub(super) fn write_event(at: &mut Apply<'_>, event: i64, is_new: bool) -> rusql
     Ok(())
 }
 
+/// An Event that came before what it is about joined an environment.
+struct EarlierEvent {
+    id: i64,
+    what: Happening,
+    /// Where it was said last.
+    last: i64,
+}
+
+fn earlier_events(at: &Apply<'_>, id: ResourceId) -> rusqlite::Result<Vec<EarlierEvent>> {
+    let mut events = Vec::new();
+    for sql in EVENTS_OF_RESOURCE {
+        let mut statement = at.connection.prepare_cached(sql)?;
+        let mut rows = statement.query([id])?;
+        while let Some(row) = rows.next()? {
+            let what = kind_of_event(row.get_ref("type")?.as_str()?);
+            events.push(EarlierEvent { id: row.get("id")?, what, last: row.get("last")? });
+        }
+    }
+    Ok(events)
+}
+
 /// Events may come before their object, and are then written with its coming; what was written before it left the same
 /// environment is not written again.
-fn insert_earlier_events(at: &mut Apply<'_>, environment: i64, id: ResourceId) -> rusqlite::Result<()> {
+fn insert_earlier_events(
+    at: &mut Apply<'_>,
+    environment: i64,
+    id: ResourceId,
+    events: &[EarlierEvent],
+) -> rusqlite::Result<()> {
+    if events.is_empty() {
+        return Ok(());
+    }
     let sql = "SELECT coalesce(max(to_offset), 0) FROM membership
         WHERE environment_id = ?1 AND resource_id = ?2 AND to_offset < ?3 AND from_offset < to_offset";
     let left: i64 =
         at.connection.prepare_cached(sql)?.query_row(params![environment, id, OPEN], |row| row.get(0))?;
-    for sql in EVENTS_OF_RESOURCE {
-        let mut statement = at.connection.prepare_cached(sql)?;
-        let mut rows = statement.query(params![id, left])?;
-        while let Some(row) = rows.next()? {
-            let what = kind_of_event(row.get_ref("type")?.as_str()?);
-            let event = row.get("id")?;
-            insert(at, environment, what, event)?;
-            if what == Happening::Warned {
-                feed::insert(at, environment, what, event, None)?;
-            }
+    for event in events.iter().filter(|event| event.last >= left) {
+        insert(at, environment, event.what, event.id)?;
+        if event.what == Happening::Warned {
+            feed::insert(at, environment, event.what, event.id, None)?;
         }
     }
     Ok(())
@@ -151,9 +182,10 @@ fn numbers(at: &Apply<'_>, sql: &str, params: impl rusqlite::Params) -> rusqlite
 
 fn insert(at: &mut Apply<'_>, environment: i64, what: Happening, subject: i64) -> rusqlite::Result<()> {
     let hour = Hour::of(at.observed_at);
-    let sql = r#"INSERT OR IGNORE INTO happening (hour, environment_id, "offset", what, subject, observed_at)
+    let sql = r#"INSERT OR IGNORE INTO happening (hour, environment_id, "offset", what, subject, past)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6)"#;
-    let row = params![hour, environment, at.offset, what, subject, at.observed_at];
+    let past = at.observed_at.as_micros() - hour.first().as_micros();
+    let row = params![hour, environment, at.offset, what, subject, past];
     if at.connection.prepare_cached(sql)?.execute(row)? > 0 {
         at.tallies.add_happening(environment, hour, what);
     }

@@ -37,19 +37,8 @@ impl FromSql for MemberHealth {
 /// The columns that keep counts by health, from healthy to those that have no health.
 pub type CountColumns = [&'static str; 7];
 
-/// Those of an environment over time.
-pub const ENVIRONMENT_COUNTS: CountColumns = [
-    "environment_health.healthy",
-    "environment_health.suspended",
-    "environment_health.progressing",
-    "environment_health.missing",
-    "environment_health.degraded",
-    "environment_health.unknown",
-    "environment_health.no_health",
-];
-
-/// Those of all environments at one time.
-pub const SEGMENT_COUNTS: CountColumns = [
+/// Those of environments.
+pub const COUNTS: CountColumns = [
     "stretch_health.healthy",
     "stretch_health.suspended",
     "stretch_health.progressing",

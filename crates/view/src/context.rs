@@ -9,6 +9,7 @@ use super::due::EarliestDue;
 use super::environment_health::{self, EnvironmentStates};
 use super::ids::Ids;
 use super::open_gaps::OpenGaps;
+use super::options::Sizes;
 use super::ruleset::RuleSet;
 use super::search_lines::SearchLines;
 use super::segment::{Now, Segments};
@@ -52,11 +53,11 @@ pub(super) struct Cache {
 }
 
 impl Cache {
-    /// An empty one; `segment_rows` is how many rows a segment takes at least.
-    pub(super) fn new(segment_rows: i64) -> Self {
+    /// An empty one.
+    pub(super) fn new(sizes: Sizes) -> Self {
         Cache {
-            ids: Ids::default(),
-            segments: Segments::new(segment_rows),
+            ids: Ids::new(sizes.label_names),
+            segments: Segments::new(sizes.segment_rows),
             gaps: OpenGaps::default(),
             environments: EnvironmentStates::default(),
             tallies: Tallies::default(),
@@ -67,7 +68,7 @@ impl Cache {
 
     /// Forgets all of it.
     pub(super) fn clear(&mut self) {
-        self.ids = Ids::default();
+        self.ids.clear();
         self.segments.clear();
         self.gaps = OpenGaps::default();
         self.environments = EnvironmentStates::default();

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use rusqlite::params;
 
+use super::addresses::address;
 use super::columns::OPEN;
 use super::context::Apply;
 use super::ids::FarEnd;
@@ -15,8 +16,8 @@ use strandline_sqlite::column::VIEW;
 /// Links as one end declares them, by that end.
 const EDGE: SegmentTable = SegmentTable {
     name: "edge",
-    last:
-        "SELECT stretch AS start, count(*) AS row_count, sum(from_offset = stretch) AS first_count FROM edge
+    last: "SELECT stretch AS start, count(*) AS row_count, sum(from_offset = stretch) AS first_count,
+            sum(to_offset < 140737488355327) AS ended_count FROM edge
         WHERE declared_by = ?1 AND stretch = (SELECT max(stretch) FROM edge WHERE declared_by = ?1)
         GROUP BY stretch",
     open: "INSERT INTO edge
@@ -76,7 +77,7 @@ pub(super) fn declare(
     id: ResourceId,
     edges: &[EdgeRef],
 ) -> rusqlite::Result<Vec<ResourceId>> {
-    let cluster = cluster_of(at, id)?;
+    let cluster = address(at, id)?.cluster;
     let mut wanted = BTreeSet::new();
     for edge in edges {
         wanted.extend(Row::of(at, cluster, edge)?);
@@ -93,12 +94,6 @@ pub(super) fn declare(
         owned.extend(resources_at(at, cluster, row.far)?);
     }
     Ok(owned)
-}
-
-/// The cluster of a resource.
-pub(super) fn cluster_of(at: &Apply<'_>, id: ResourceId) -> rusqlite::Result<i64> {
-    let sql = "SELECT cluster_id FROM resource WHERE id = ?1";
-    at.connection.prepare_cached(sql)?.query_row([id], |row| row.get("cluster_id"))
 }
 
 /// The edges that a resource declares at present.

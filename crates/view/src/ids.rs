@@ -4,7 +4,13 @@ use std::collections::{HashMap, HashSet};
 
 use rusqlite::{Connection, OptionalExtension, params};
 
+use super::addresses::Addresses;
+use super::label_names::LabelNames;
+use super::labels::Sought;
+use super::membership::Targets;
+use super::numbered::{Numbered, WORDS};
 use strandline_model::{DeploymentId, EnvironmentId, Kind, Offset};
+use strandline_sqlite::column::PackedUid;
 
 /// The most kinds kept in memory. Objects can claim owners of any kind, so their number is not ours to trust.
 const KINDS_MAX: usize = 100_000;
@@ -19,8 +25,13 @@ const CONTROLLERS_MAX: usize = 131_072;
 const FAR_MAX: usize = 16_384;
 
 /// Numbers already looked up.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Ids {
+    pub(super) addresses: Addresses,
+    pub(super) label_names: LabelNames,
+    pub(super) sought: Sought,
+    pub(super) targets: Targets,
+    pub(super) words: Numbered,
     clusters: HashMap<String, i64>,
     kinds: HashMap<(i64, Kind), i64>,
     far: HashMap<FarEnd, i64>,
@@ -38,6 +49,27 @@ pub(super) struct FarEnd {
 }
 
 impl Ids {
+    /// None; a kind is filed by so many names of labels one by one.
+    pub(super) fn new(label_names: usize) -> Self {
+        Ids {
+            addresses: Addresses::default(),
+            label_names: LabelNames::default(),
+            sought: Sought::new(label_names),
+            targets: Targets::default(),
+            words: Numbered::new(WORDS),
+            clusters: HashMap::new(),
+            kinds: HashMap::new(),
+            far: HashMap::new(),
+            managers: HashMap::new(),
+            controllers: HashSet::new(),
+        }
+    }
+
+    /// Forgets all of them.
+    pub(super) fn clear(&mut self) {
+        *self = Ids::new(self.sought.names);
+    }
+
     pub(super) fn cluster(&mut self, connection: &Connection, name: &str) -> rusqlite::Result<i64> {
         if let Some(id) = self.clusters.get(name) {
             return Ok(*id);
@@ -146,7 +178,7 @@ impl Ids {
         if let Some(id) = self.far.get(&far) {
             return Ok(*id);
         }
-        let columns = params![far.kind, far.uid, far.namespace, far.name];
+        let columns = params![far.kind, PackedUid(&far.uid), far.namespace, far.name];
         // Which index serves has to be seen from the words.
         let select = if far.uid.is_empty() {
             "SELECT id FROM far WHERE kind_id = ?1 AND uid = '' AND uid = ?2 AND namespace = ?3 AND name = ?4"

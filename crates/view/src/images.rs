@@ -49,7 +49,7 @@ pub(super) fn status_digest(object: Option<&Object<'_>>) -> i64 {
 pub(super) struct Imaged {
     images: BTreeSet<Image>,
     /// Whether another status could give it other images: what has ended may hold them again.
-    has_any: bool,
+    pub(super) has_any: bool,
 }
 
 impl Imaged {
@@ -61,16 +61,13 @@ impl Imaged {
     }
 }
 
-/// Makes a resource run exactly these images from here on; `status` is the digest of those in its status.
-pub(super) fn declare(at: &Apply<'_>, id: ResourceId, found: &Imaged, status: i64) -> rusqlite::Result<()> {
+/// Makes a resource run exactly these images from here on.
+pub(super) fn declare(at: &Apply<'_>, id: ResourceId, found: &Imaged) -> rusqlite::Result<()> {
     let mut wanted = BTreeSet::new();
     for image in &found.images {
         wanted.insert(number(at, image)?);
     }
-    replace(at, id, &wanted)?;
-    let sql = "UPDATE resource SET images = ?2 WHERE id = ?1 AND images IS NOT ?2";
-    at.connection.prepare_cached(sql)?.execute(params![id, found.has_any.then_some(status)])?;
-    Ok(())
+    replace(at, id, &wanted)
 }
 
 /// Whether an object would have images if its status did not have them ended.

@@ -13,6 +13,7 @@ use super::columns::OPEN;
 use super::context::Apply;
 use strandline_model::{ResourceKey, Timestamp, Uid};
 use strandline_object::kube_event::KubeEvent;
+use strandline_sqlite::column::PackedUid;
 
 /// How often an Event was counted, and when.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,7 +52,7 @@ pub(super) fn apply(
 
 /// By how much an Event object counts further than ever before.
 fn grow(at: &Apply<'_>, cluster: i64, uid: &Uid, count: i64) -> rusqlite::Result<i64> {
-    let key = params![cluster, uid];
+    let key = params![cluster, PackedUid(uid.as_str())];
     let sql = "SELECT count FROM kube_event_object WHERE cluster_id = ?1 AND uid = ?2";
     let before = at.connection.prepare_cached(sql)?.query_row(key, |row| row.get(0)).optional()?;
     let growth = count - before.unwrap_or(0);
@@ -59,7 +60,12 @@ fn grow(at: &Apply<'_>, cluster: i64, uid: &Uid, count: i64) -> rusqlite::Result
         return Ok(0);
     }
     let sql = "INSERT OR REPLACE INTO kube_event_object (cluster_id, uid, count, last_offset) VALUES (?1, ?2, ?3, ?4)";
-    at.connection.prepare_cached(sql)?.execute(params![cluster, uid, count, at.offset])?;
+    at.connection.prepare_cached(sql)?.execute(params![
+        cluster,
+        PackedUid(uid.as_str()),
+        count,
+        at.offset
+    ])?;
     Ok(growth)
 }
 
@@ -97,7 +103,7 @@ fn event_id(at: &Apply<'_>, cluster: i64, cluster_name: &str, event: &KubeEvent)
         about.kind.kind,
         about.namespace,
         about.name,
-        about.uid,
+        PackedUid(&about.uid),
         event.r#type,
         event.reason,
         event.note,

@@ -1,19 +1,24 @@
 //! The labels of what is there, and the places under which selectors look for them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
 
-use rusqlite::{OptionalExtension, Row, params};
+use rusqlite::{Connection, params};
 
+use super::addresses::{Address, address};
 use super::context::Apply;
-use strandline_model::{Kind, ResourceId};
+use strandline_model::ResourceId;
 use strandline_relations::numbered;
-use strandline_sqlite::column::{Json, VIEW};
 
 /// The label that everything carries, so that what asks for no value finds all of a place.
 pub(super) const ANY: (&str, &str) = ("", "");
 
 /// The name under which the stem of a numbered name is kept among labels; no label has it.
 pub(super) const SERIES: &str = "";
+
+/// The most kinds of which it is remembered by which labels they are filed.
+const KINDS_MAX: usize = 100_000;
 
 /// Where in the world a label is looked for.
 #[derive(Clone, Copy, Debug)]
@@ -34,12 +39,83 @@ impl Ground<'_> {
         i64::from(ground >> 9) << 24 | i64::from(label >> 8)
     }
 
-    /// The places of labels, and of the one that everything carries.
-    fn places(self, labels: Option<&BTreeMap<String, String>>) -> BTreeSet<i64> {
+    /// The places of labels, as far as selectors look there, and of the one that everything carries.
+    fn places(self, labels: Option<&BTreeMap<String, String>>, sought: &Names) -> BTreeSet<i64> {
         let Some(labels) = labels else { return BTreeSet::new() };
-        let own = labels.iter().map(|(name, value)| self.place((name, value)));
-        own.chain([self.place(ANY)]).collect()
+        let own = labels.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+        let own = own.chain([ANY]).filter(|(name, _)| sought.have(name));
+        own.map(|label| self.place(label)).collect()
     }
+}
+
+/// Names of labels by which selectors look for a kind.
+#[derive(Clone, Debug, Default)]
+struct Names(BTreeSet<String>);
+
+impl Names {
+    fn have(&self, name: &str) -> bool {
+        self.0.contains(name) || self.0.contains(ALL)
+    }
+}
+
+/// Stands for all names of labels; no label has it for its name.
+const ALL: &str = "*";
+
+/// By which labels what is there is filed, by kind.
+///
+/// Most labels are no selector's. So a kind is filed by those names alone by which selectors look for it, from the first
+/// selector on, and by all where many have looked by others.
+#[derive(Debug, Default)]
+pub(super) struct Sought {
+    /// By how many names a kind is filed one by one.
+    pub(super) names: usize,
+    known: RefCell<HashMap<i64, Arc<Names>>>,
+}
+
+impl Sought {
+    pub(super) fn new(names: usize) -> Self {
+        Sought { names, ..Sought::default() }
+    }
+
+    /// The names by which a kind is filed.
+    fn of(&self, connection: &Connection, kind: i64) -> rusqlite::Result<Arc<Names>> {
+        let mut known = self.known.borrow_mut();
+        if let Some(names) = known.get(&kind) {
+            return Ok(names.clone());
+        }
+        let sql = "SELECT name FROM label_sought WHERE kind_id = ?1";
+        let mut statement = connection.prepare_cached(sql)?;
+        let names = statement.query_map([kind], |row| row.get("name"))?.collect::<rusqlite::Result<_>>()?;
+        if known.len() >= KINDS_MAX {
+            known.clear();
+        }
+        Ok(known.entry(kind).or_insert(Arc::new(Names(names))).clone())
+    }
+}
+
+/// Files what is there of a kind by the labels of a name, and all that comes, unless it is filed so.
+pub(super) fn file(at: &Apply<'_>, kind: i64, name: &str) -> rusqlite::Result<()> {
+    let sought = at.ids.sought.of(at.connection, kind)?;
+    if sought.have(name) {
+        return Ok(());
+    }
+    let name = if sought.0.len() < at.ids.sought.names { name } else { ALL };
+    let sql = "INSERT INTO label_sought (kind_id, name) VALUES (?1, ?2)";
+    at.connection.prepare_cached(sql)?.execute(params![kind, name])?;
+    at.ids.sought.known.borrow_mut().remove(&kind);
+    let new = Names(BTreeSet::from([name.to_owned()]));
+    let there: Vec<ResourceId> = {
+        let sql = "SELECT id FROM resource WHERE kind_id = ?1 AND labels IS NOT NULL";
+        let mut statement = at.connection.prepare_cached(sql)?;
+        statement.query_map([kind], |row| row.get("id"))?.collect::<rusqlite::Result<_>>()?
+    };
+    for id in there {
+        let address = address(at, id)?;
+        let places =
+            Ground { kind, namespace: &address.namespace }.places(searchable(at, id)?.as_ref(), &new);
+        move_places(at, id, &BTreeSet::new(), &places)?;
+    }
+    Ok(())
 }
 
 /// The number by which a target that asks for a label is found; never zero, which stands for one that asks for none.
@@ -64,21 +140,29 @@ pub(super) fn declare(
     id: ResourceId,
     labels: &BTreeMap<String, String>,
 ) -> rusqlite::Result<bool> {
-    if of(at, id)?.as_ref() == Some(labels) {
+    let before = of(at, id)?;
+    if before.as_ref() == Some(labels) {
         return Ok(false);
     }
-    let (kind, namespace) = ground(at, id)?;
-    let ground = Ground { kind, namespace: &namespace };
-    let (before, after) = (searchable(at, id)?, with_series(at, id, labels.clone())?);
-    move_places(at, id, &ground.places(before.as_ref()), &ground.places(Some(&after)))?;
+    let before = before.map(|labels| with_series(at, id, labels)).transpose()?;
+    move_labels(at, id, before.as_ref(), Some(&with_series(at, id, labels.clone())?))?;
     Ok(true)
 }
 
 /// Finds a resource by no label any more. The caller removes them.
 pub(super) fn withdraw(at: &Apply<'_>, id: ResourceId) -> rusqlite::Result<()> {
-    let (kind, namespace) = ground(at, id)?;
-    let before = Ground { kind, namespace: &namespace }.places(searchable(at, id)?.as_ref());
-    move_places(at, id, &before, &BTreeSet::new())
+    move_labels(at, id, searchable(at, id)?.as_ref(), None)
+}
+
+fn move_labels(
+    at: &Apply<'_>,
+    id: ResourceId,
+    before: Option<&BTreeMap<String, String>>,
+    after: Option<&BTreeMap<String, String>>,
+) -> rusqlite::Result<()> {
+    let Address { kind_id, namespace, .. } = &*address(at, id)?;
+    let (ground, sought) = (Ground { kind: *kind_id, namespace }, at.ids.sought.of(at.connection, *kind_id)?);
+    move_places(at, id, &ground.places(before, &sought), &ground.places(after, &sought))
 }
 
 fn move_places(
@@ -88,7 +172,7 @@ fn move_places(
     after: &BTreeSet<i64>,
 ) -> rusqlite::Result<()> {
     let delete = "DELETE FROM label_place WHERE place = ?1 AND resource_id = ?2";
-    let insert = "INSERT INTO label_place (place, resource_id) VALUES (?1, ?2)";
+    let insert = "INSERT OR IGNORE INTO label_place (place, resource_id) VALUES (?1, ?2)";
     for (sql, places) in [(delete, before.difference(after)), (insert, after.difference(before))] {
         let mut statement = at.connection.prepare_cached(sql)?;
         for place in places {
@@ -101,8 +185,11 @@ fn move_places(
 /// The labels of a resource; none where it is not there.
 pub(super) fn of(at: &Apply<'_>, id: ResourceId) -> rusqlite::Result<Option<BTreeMap<String, String>>> {
     let sql = "SELECT labels FROM resource WHERE id = ?1";
-    let labels = |row: &Row<'_>| VIEW.get::<Option<Json<_>>>(row, "resource.labels");
-    Ok(at.connection.prepare_cached(sql)?.query_row([id], labels)?.map(|Json(labels)| labels))
+    let mut statement = at.connection.prepare_cached(sql)?;
+    let mut rows = statement.query([id])?;
+    let row = rows.next()?.ok_or(rusqlite::Error::QueryReturnedNoRows)?;
+    let labels = row.get_ref("labels")?.as_blob_or_null()?;
+    labels.map(|labels| at.ids.label_names.decode(at.connection, labels)).transpose()
 }
 
 /// The same with the stem of its name, where it is one of a series, under [`SERIES`].
@@ -118,21 +205,11 @@ fn with_series(
     id: ResourceId,
     mut labels: BTreeMap<String, String>,
 ) -> rusqlite::Result<BTreeMap<String, String>> {
-    let sql =
-        r#"SELECT k."group", k.kind, r.name FROM resource r JOIN kind k ON k.id = r.kind_id WHERE r.id = ?1"#;
-    let stem = at.connection.prepare_cached(sql)?.query_row([id], |row| {
-        let kind = Kind::new(row.get::<_, String>("group")?, row.get::<_, String>("kind")?);
-        Ok(numbered(&kind, row.get_ref("name")?.as_str()?).map(str::to_owned))
-    })?;
+    let address = address(at, id)?;
+    let stem = numbered(&address.kind, &address.name).map(str::to_owned);
     labels.remove(SERIES);
     labels.extend(stem.map(|stem| (SERIES.to_owned(), stem)));
     Ok(labels)
-}
-
-/// The kind and namespace of a resource.
-pub(super) fn ground(at: &Apply<'_>, id: ResourceId) -> rusqlite::Result<(i64, String)> {
-    let sql = "SELECT kind_id, namespace FROM resource WHERE id = ?1";
-    at.connection.prepare_cached(sql)?.query_row([id], |row| Ok((row.get("kind_id")?, row.get("namespace")?)))
 }
 
 /// The resources that are filed under a place and may carry its label.
@@ -145,7 +222,6 @@ pub(super) fn resources_at(at: &Apply<'_>, place: i64) -> rusqlite::Result<Vec<R
 
 /// Whether a resource is of a kind and, unless that is empty, in a namespace.
 pub(super) fn is_at(at: &Apply<'_>, id: ResourceId, kind: i64, namespace: &str) -> rusqlite::Result<bool> {
-    let sql = "SELECT 1 FROM resource WHERE id = ?1 AND kind_id = ?2 AND ?3 IN ('', namespace)";
-    let found = at.connection.prepare_cached(sql)?.query_row(params![id, kind, namespace], |_| Ok(()));
-    Ok(found.optional()?.is_some())
+    let address = address(at, id)?;
+    Ok(address.kind_id == kind && ["", &address.namespace].contains(&namespace))
 }

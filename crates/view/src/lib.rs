@@ -6,6 +6,7 @@
 
 mod activity;
 mod activity_draft;
+mod addresses;
 mod apply;
 mod build;
 mod catalog;
@@ -24,10 +25,12 @@ mod ids;
 mod images;
 mod inventories;
 mod kube_events;
+mod label_names;
 mod labels;
 mod links;
 mod members;
 mod membership;
+mod numbered;
 mod open_gaps;
 mod options;
 mod owners;
@@ -44,9 +47,7 @@ mod status;
 mod tallies;
 
 pub use build::{Build, build, remove_views};
-pub use columns::{
-    CountColumns, ENVIRONMENT_COUNTS, MemberHealth, OPEN, SEGMENT_COUNTS, read_counts, read_counts_at,
-};
+pub use columns::{COUNTS, CountColumns, MemberHealth, OPEN, read_counts, read_counts_at};
 pub use context::Touched;
 pub use due::NextDue;
 pub use error::ProjectorError;

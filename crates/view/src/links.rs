@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{OptionalExtension, params};
 
 use super::context::{Apply, Rules};
 use super::images::Imaged;
@@ -11,7 +11,6 @@ use strandline_model::{Inventory, ResourceId};
 use strandline_object::Object;
 use strandline_object::gitops_marks::{managed_marks, marks};
 use strandline_relations::{EdgeRef, UNREAD, annotations_read};
-use strandline_sqlite::column::Json;
 
 /// What changed with a resource's links, besides the resource itself.
 #[derive(Debug, Default)]
@@ -95,18 +94,13 @@ pub(super) fn declare(
     carried: &Carried,
     body: &str,
 ) -> rusqlite::Result<Option<Relinked>> {
-    let sql = "SELECT links, images, spec FROM resource WHERE id = ?1";
-    let (links, images, spec): (Option<i64>, Option<i64>, Option<i64>) =
-        at.connection
-            .prepare_cached(sql)?
-            .query_row([id], |row| Ok((row.get("links")?, row.get("images")?, row.get("spec")?)))?;
-    if spec != carried.spec {
-        let sql = "UPDATE resource SET spec = ?2 WHERE id = ?1";
-        at.connection.prepare_cached(sql)?.execute(params![id, carried.spec])?;
-    }
-    at.activity.set_spec(spec, carried.spec);
-    let respecified = links != Some(carried.links);
-    if !respecified && images.is_none_or(|images| images == carried.images) {
+    let before = Kept::read(at, id)?;
+    at.activity.set_spec(before.spec, carried.spec);
+    let respecified = before.links != Some(carried.links);
+    if !respecified && before.images.is_none_or(|images| images == carried.images) {
+        if before.spec != carried.spec {
+            Kept { spec: carried.spec, ..before }.write(at, id)?;
+        }
         return Ok(None);
     }
     // The view may hold less than was known to whoever read: what was deleted comes again, or an attempt failed.
@@ -118,12 +112,15 @@ pub(super) fn declare(
             &read
         }
     };
-    images::declare(at, id, &found.images, carried.images)?;
+    images::declare(at, id, &found.images)?;
+    let images = found.images.has_any.then_some(carried.images);
     if !respecified {
+        Kept { images, spec: carried.spec, ..before }.write(at, id)?;
         return Ok(None);
     }
     let relabelled = labels::declare(at, id, &found.labels)?;
-    keep(at.connection, id, Some((&found.labels, carried.links)))?;
+    let labels = Some(at.ids.label_names.encode(at.connection, &found.labels)?);
+    Kept { labels, links: Some(carried.links), images, spec: carried.spec }.write(at, id)?;
     inventories::declare(at, id, &carried.marks)?;
     if found.is_declaring {
         let object = Object::parse(body).ok();
@@ -178,13 +175,11 @@ fn source(rules: Rules<'_>, object: Option<&Object<'_>>, marks: &BTreeSet<String
 
 /// Ends all links of a resource that is gone.
 pub(super) fn withdraw(at: &mut Apply<'_>, id: ResourceId) -> rusqlite::Result<Relinked> {
-    let sql = "SELECT spec FROM resource WHERE id = ?1";
-    let spec =
-        at.connection.prepare_cached(sql)?.query_row([id], |row| row.get("spec")).optional()?.flatten();
-    at.activity.set_spec(spec, None);
+    at.activity.set_spec(Kept::read(at, id)?.spec, None);
     labels::withdraw(at, id)?;
-    keep(at.connection, id, None)?;
-    images::declare(at, id, &Imaged::default(), images::status_digest(None))?;
+    images::declare(at, id, &Imaged::default())?;
+    // What is gone is asked for nothing.
+    Kept::default().write(at, id)?;
     inventories::declare(at, id, &BTreeSet::new())?;
     catalog::declare(at, id, None)?;
     let mut relinked = Relinked { owned: edges::declare(at, id, &[])? };
@@ -193,15 +188,33 @@ pub(super) fn withdraw(at: &mut Apply<'_>, id: ResourceId) -> rusqlite::Result<R
     Ok(relinked)
 }
 
-/// Keeps the labels of a resource, with the digest of all from which its links are found.
-fn keep(
-    connection: &Connection,
-    id: ResourceId,
-    links: Option<(&BTreeMap<String, String>, i64)>,
-) -> rusqlite::Result<()> {
-    let (labels, source) = links.unzip();
-    // What is gone is asked for nothing.
-    let sql = "UPDATE resource SET labels = ?2, links = ?3, spec = iif(?3 IS NULL, NULL, spec) WHERE id = ?1";
-    connection.prepare_cached(sql)?.execute(params![id, labels.map(Json), source])?;
-    Ok(())
+/// What is kept of a resource's object, to know what is new in the next; nothing once it is gone.
+#[derive(Default)]
+struct Kept {
+    /// Its labels, as their column has them.
+    labels: Option<Vec<u8>>,
+    /// A digest of all from which its links are found.
+    links: Option<i64>,
+    /// A digest of the images in its status; none where no status could give it any.
+    images: Option<i64>,
+    /// A digest of what is asked of it.
+    spec: Option<i64>,
+}
+
+impl Kept {
+    fn read(at: &Apply<'_>, id: ResourceId) -> rusqlite::Result<Self> {
+        let sql = "SELECT labels, links, images, spec FROM resource WHERE id = ?1";
+        let kept = at.connection.prepare_cached(sql)?.query_row([id], |row| {
+            let (labels, links) = (row.get("labels")?, row.get("links")?);
+            Ok(Kept { labels, links, images: row.get("images")?, spec: row.get("spec")? })
+        });
+        Ok(kept.optional()?.unwrap_or_default())
+    }
+
+    fn write(&self, at: &Apply<'_>, id: ResourceId) -> rusqlite::Result<()> {
+        let Kept { labels, links, images, spec } = self;
+        let sql = "UPDATE resource SET labels = ?2, links = ?3, images = ?4, spec = ?5 WHERE id = ?1";
+        at.connection.prepare_cached(sql)?.execute(params![id, labels, links, images, spec])?;
+        Ok(())
+    }
 }

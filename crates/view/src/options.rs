@@ -12,11 +12,13 @@ pub struct Sizes {
     pub pruned_rows: usize,
     /// Rows that a segment of an owner takes at least, so that most owners need but one.
     pub segment_rows: i64,
+    /// By how many names of labels a kind is filed one by one: where selectors look by more, it is filed by all.
+    pub label_names: usize,
 }
 
 impl Default for Sizes {
     fn default() -> Self {
-        Sizes { batches: 8, pruned_rows: 2000, segment_rows: 32 }
+        Sizes { batches: 8, pruned_rows: 2000, segment_rows: 32, label_names: 16 }
     }
 }
 
@@ -32,7 +34,10 @@ pub struct ProjectorOptions {
 impl ProjectorOptions {
     /// In small steps, so that the short histories of tests meet the ends of many.
     pub fn small(rules: RuleSet) -> Self {
-        ProjectorOptions { rules, sizes: Sizes { batches: 1, pruned_rows: 7, segment_rows: 3 } }
+        ProjectorOptions {
+            rules,
+            sizes: Sizes { batches: 1, pruned_rows: 7, segment_rows: 3, label_names: 1 },
+        }
     }
 }
 

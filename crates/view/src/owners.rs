@@ -1,7 +1,6 @@
 //! Who owns whom at present: as the owned declares it, as the owner declares it, and by what owners select.
 //!
-//! Several statements instead of one with UNION, which would sort into a temporary table at every call. Both ends
-//! are in one cluster.
+//! UNION would sort into a temporary table at every call, and UNION ALL does not. Both ends are in one cluster.
 
 use std::collections::BTreeSet;
 
@@ -13,71 +12,62 @@ use strandline_model::ResourceId;
 
 /// What owns a resource, as far as it has arrived: by edges of kind 0, which own, that it declares to its owner and that
 /// its owner declares to it, each by uid and by address; and by what its owner selects.
-const OWNERS: [&str; 5] = [
-    "SELECT far.id FROM edge e JOIN far f ON f.id = e.far_id AND f.uid <> ''
+const OWNERS: &str = "SELECT far.id FROM edge e JOIN far f ON f.id = e.far_id AND f.uid <> ''
             JOIN resource me ON me.id = e.declared_by
             JOIN resource far ON far.uid = f.uid AND far.cluster_id = me.cluster_id
         WHERE e.declared_by = ?1 AND e.stretch = (SELECT max(stretch) FROM edge WHERE declared_by = ?1)
-            AND e.to_offset = ?2 AND e.kind = 0 AND e.outward = 0",
-    "SELECT far.id FROM edge e JOIN far f ON f.id = e.far_id AND f.uid = ''
+            AND e.to_offset = ?2 AND e.kind = 0 AND e.outward = 0
+    UNION ALL SELECT far.id FROM edge e JOIN far f ON f.id = e.far_id AND f.uid = ''
             JOIN resource far ON far.kind_id = f.kind_id AND far.namespace = f.namespace AND far.name = f.name
         WHERE e.declared_by = ?1 AND e.stretch = (SELECT max(stretch) FROM edge WHERE declared_by = ?1)
-            AND e.to_offset = ?2 AND e.kind = 0 AND e.outward = 0",
-    "SELECT it.id FROM resource me JOIN far f ON f.uid = me.uid AND f.uid <> ''
+            AND e.to_offset = ?2 AND e.kind = 0 AND e.outward = 0
+    UNION ALL SELECT it.id FROM resource me JOIN far f ON f.uid = me.uid AND f.uid <> ''
             JOIN edge e ON e.far_id = f.id AND e.kind = 0 AND e.outward = 1
             JOIN resource it ON it.id = e.declared_by AND it.cluster_id = me.cluster_id
-        WHERE me.id = ?1 AND e.to_offset = ?2",
-    "SELECT e.declared_by FROM resource me JOIN far f
+        WHERE me.id = ?1 AND e.to_offset = ?2
+    UNION ALL SELECT e.declared_by FROM resource me JOIN far f
                 ON f.kind_id = me.kind_id AND f.name = me.name AND f.namespace = me.namespace AND f.uid = ''
             JOIN edge e ON e.far_id = f.id AND e.kind = 0 AND e.outward = 1
-        WHERE me.id = ?1 AND e.to_offset = ?2",
-    "SELECT s.declared_by FROM selected s
-        WHERE s.resource_id = ?1 AND s.to_offset = ?2 AND s.kind = 0 AND s.outward = 1",
-];
+        WHERE me.id = ?1 AND e.to_offset = ?2
+    UNION ALL SELECT s.declared_by FROM selected s
+        WHERE s.resource_id = ?1 AND s.to_offset = ?2 AND s.kind = 0 AND s.outward = 1";
 
 /// What a resource owns, by the same from the other end.
-const OWNED: [&str; 5] = [
-    "SELECT it.id FROM resource me JOIN far f ON f.uid = me.uid AND f.uid <> ''
+const OWNED: &str = "SELECT it.id FROM resource me JOIN far f ON f.uid = me.uid AND f.uid <> ''
             JOIN edge e ON e.far_id = f.id AND e.kind = 0 AND e.outward = 0
             JOIN resource it ON it.id = e.declared_by AND it.cluster_id = me.cluster_id
-        WHERE me.id = ?1 AND e.to_offset = ?2",
-    "SELECT e.declared_by FROM resource me JOIN far f
+        WHERE me.id = ?1 AND e.to_offset = ?2
+    UNION ALL SELECT e.declared_by FROM resource me JOIN far f
                 ON f.kind_id = me.kind_id AND f.name = me.name AND f.namespace = me.namespace AND f.uid = ''
             JOIN edge e ON e.far_id = f.id AND e.kind = 0 AND e.outward = 0
-        WHERE me.id = ?1 AND e.to_offset = ?2",
-    "SELECT far.id FROM edge e JOIN far f ON f.id = e.far_id AND f.uid <> ''
+        WHERE me.id = ?1 AND e.to_offset = ?2
+    UNION ALL SELECT far.id FROM edge e JOIN far f ON f.id = e.far_id AND f.uid <> ''
             JOIN resource me ON me.id = e.declared_by
             JOIN resource far ON far.uid = f.uid AND far.cluster_id = me.cluster_id
         WHERE e.declared_by = ?1 AND e.stretch = (SELECT max(stretch) FROM edge WHERE declared_by = ?1)
-            AND e.to_offset = ?2 AND e.kind = 0 AND e.outward = 1",
-    "SELECT far.id FROM edge e JOIN far f ON f.id = e.far_id AND f.uid = ''
+            AND e.to_offset = ?2 AND e.kind = 0 AND e.outward = 1
+    UNION ALL SELECT far.id FROM edge e JOIN far f ON f.id = e.far_id AND f.uid = ''
             JOIN resource far ON far.kind_id = f.kind_id AND far.namespace = f.namespace AND far.name = f.name
         WHERE e.declared_by = ?1 AND e.stretch = (SELECT max(stretch) FROM edge WHERE declared_by = ?1)
-            AND e.to_offset = ?2 AND e.kind = 0 AND e.outward = 1",
-    "SELECT s.resource_id FROM selected s
+            AND e.to_offset = ?2 AND e.kind = 0 AND e.outward = 1
+    UNION ALL SELECT s.resource_id FROM selected s
         WHERE s.declared_by = ?1 AND s.stretch = (SELECT max(stretch) FROM selected WHERE declared_by = ?1)
-            AND s.to_offset = ?2 AND s.kind = 0 AND s.outward = 1",
-];
+            AND s.to_offset = ?2 AND s.kind = 0 AND s.outward = 1";
 
 /// What owns a resource, as far as it has arrived.
 pub(super) fn owners(at: &Apply<'_>, of: ResourceId) -> rusqlite::Result<BTreeSet<ResourceId>> {
-    all(at, of, &OWNERS)
+    all(at, of, OWNERS)
 }
 
 /// What a resource owns.
 pub(super) fn owned(at: &Apply<'_>, by: ResourceId) -> rusqlite::Result<BTreeSet<ResourceId>> {
-    all(at, by, &OWNED)
+    all(at, by, OWNED)
 }
 
-fn all(at: &Apply<'_>, of: ResourceId, statements: &[&str]) -> rusqlite::Result<BTreeSet<ResourceId>> {
-    let mut found = BTreeSet::new();
-    for sql in statements {
-        let mut statement = at.connection.prepare_cached(sql)?;
-        let rows = statement.query_map(params![of, OPEN], |row| row.get(0))?;
-        for id in rows {
-            found.insert(id?);
-        }
-    }
+fn all(at: &Apply<'_>, of: ResourceId, sql: &str) -> rusqlite::Result<BTreeSet<ResourceId>> {
+    let mut statement = at.connection.prepare_cached(sql)?;
+    let rows = statement.query_map(params![of, OPEN], |row| row.get(0))?;
+    let mut found: BTreeSet<ResourceId> = rows.collect::<rusqlite::Result<_>>()?;
     // Nothing owns itself, whatever selects it.
     found.remove(&of);
     Ok(found)

@@ -25,7 +25,7 @@ pub(super) struct LastVersion {
 /// Reads the last version of a resource; none where it was never there.
 pub(super) fn last_version(at: &Apply<'_>, id: ResourceId) -> rusqlite::Result<Option<LastVersion>> {
     let sql = "SELECT from_offset, deleted, iif(later_offset IS NULL, health, later_health) AS health,
-            iif(later_offset IS NULL OR later_health IS health, health_since, later_at) AS health_since
+            iif(later_offset IS NULL OR later_health IS health, observed_at - lasted, later_at) AS health_since
         FROM version WHERE resource_id = ?1 ORDER BY from_offset DESC LIMIT 1";
     let read = |row: &Row<'_>| {
         let health = VIEW.get(row, "version.health")?;

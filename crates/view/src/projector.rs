@@ -84,7 +84,7 @@ impl Projector {
             view,
             rules,
             rule_set_id,
-            cache: Cache::new(sizes.segment_rows),
+            cache: Cache::new(sizes),
             position: Position { checkpoint, swept },
             sizes,
             pass: None,

@@ -9,6 +9,7 @@ use super::presence::{Presence, last_version};
 use strandline_health_lua::Judge;
 use strandline_model::{DeletionCause, Health, ResourceId, ResourceKey, Timestamp, Uid, Verdict};
 use strandline_object::{Object, ObjectError};
+use strandline_sqlite::column::PackedUid;
 
 /// What was known of a resource before.
 struct Former {
@@ -121,7 +122,7 @@ fn introduce(
     let kind = at.ids.kind(at.connection, cluster, &key.kind)?;
     let sql = "INSERT OR IGNORE INTO resource (id, cluster_id, kind_id, namespace, name, uid, created_at)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
-    let row = params![id, cluster, kind, key.namespace, key.name, uid, created_at];
+    let row = params![id, cluster, kind, key.namespace, key.name, PackedUid(uid.as_str()), created_at];
     if at.connection.prepare_cached(sql)?.execute(row)? > 0 {
         at.lines.add_resource(id);
     }
@@ -148,10 +149,12 @@ fn open(
     terminating: Option<Timestamp>,
 ) -> rusqlite::Result<()> {
     let moved = before.presence != alive.map_or(Presence::Absent, Presence::Present);
-    let health_since = if moved { at.observed_at } else { before.health_since };
+    let lasted = if moved { 0 } else { at.observed_at.as_micros() - before.health_since.as_micros() };
+    let reason = at.ids.words.text(at.connection, &verdict.reason)?;
+    let rule = at.ids.words.text(at.connection, &verdict.rule)?;
     let sql =
         "INSERT INTO version (resource_id, from_offset, to_offset, observed_at, deleted, health, reason,
-        message, rule, rule_set_id, health_since, moved, terminating, later_at, later_health, later_reason, later_message)
+        message, rule, rule_set_id, lasted, moved, terminating, later_at, later_health, later_reason, later_message)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)";
     let later = verdict.later.as_ref();
     if let Some(later) = later {
@@ -164,11 +167,11 @@ fn open(
         at.observed_at,
         alive.is_none(),
         verdict.health,
-        verdict.reason,
+        reason,
         verdict.message,
-        verdict.rule,
+        rule,
         at.rules.id,
-        health_since,
+        lasted,
         moved,
         terminating,
         later.map(|later| later.due(at.observed_at)),

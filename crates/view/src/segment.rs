@@ -19,8 +19,17 @@ use rusqlite::{Connection, OptionalExtension, ToSql};
 use super::columns::OPEN;
 use strandline_model::Offset;
 
-/// Rows that a segment takes for each that it began with.
-const ROWS_EACH: i64 = 2;
+/// What room a segment has, and what takes it: a row, and once more its end. Rows that ended are what makes others be read in
+/// vain; what only grows is cut seldom, since all of it is written once more.
+#[derive(Clone, Copy)]
+struct Room {
+    /// For each row with which it began.
+    each: i64,
+    /// Besides, for each row that a segment is to take at least.
+    besides: i64,
+    /// That the end of a row takes, beside the one that the row took.
+    end: i64,
+}
 
 /// The most owners whose segment is remembered from one transaction to the next.
 const OWNERS_MAX: usize = 65_536;
@@ -29,8 +38,8 @@ const OWNERS_MAX: usize = 65_536;
 /// offset, `?4` the end of what is open, and the columns begin with `?5`.
 pub(super) struct SegmentTable {
     pub(super) name: &'static str,
-    /// Reads the last segment of `?1`: its `start`, how many rows it took (`row_count`), and how many of them first
-    /// (`first_count`).
+    /// Reads the last segment of `?1`: its `start`, how many rows it took (`row_count`), how many of them first
+    /// (`first_count`), and how many have ended (`ended_count`), where that matters.
     pub(super) last: &'static str,
     /// Adds a row.
     pub(super) open: &'static str,
@@ -71,9 +80,10 @@ struct Segment {
 }
 
 impl Segment {
-    /// One that takes so many rows besides those for the ones that it began with.
-    const fn new(start: i64, rows: i64, first: i64, besides: i64) -> Self {
-        Segment { start, room: besides + ROWS_EACH * first - (rows - first) }
+    /// One that is to take so many rows at least.
+    const fn new(start: i64, [rows, first, ended]: [i64; 3], room: Room, least: i64) -> Self {
+        let taken = rows - first + room.end * ended;
+        Segment { start, room: room.besides * least + room.each * first - taken }
     }
 }
 
@@ -173,16 +183,18 @@ impl Segments {
         let Some(mut segment) = self.last(now.connection, table, owner)? else { return Ok(()) };
         let closed = now.execute(table.close, (owner, segment), key)?;
         debug_assert!(closed <= 1, "one row of {} is open for a key, not {closed}", table.name);
-        if let Carried::Anew { erase, .. } = table.carried
-            && closed == 0
-        {
+        let Carried::Anew { erase, .. } = table.carried else { return Ok(()) };
+        if closed == 1 {
+            segment.room -= table.carried.room().end;
+        } else {
             let erased = now.execute(erase, (owner, segment), key)?;
             debug_assert!(erased <= 1, "one row of {} is open for a key, not {erased}", table.name);
-            if erased == 1 {
-                segment.room -= table.room_of_a_row(segment, now.offset.as_i64());
-                self.remember(table, owner, segment);
+            if erased == 0 {
+                return Ok(());
             }
+            segment.room -= table.room_of_a_row(segment, now.offset.as_i64());
         }
+        self.remember(table, owner, segment);
         Ok(())
     }
 
@@ -197,8 +209,8 @@ impl Segments {
             return Ok(Some(*segment));
         }
         let read = |row: &rusqlite::Row<'_>| {
-            let (rows, first) = (row.get("row_count")?, row.get("first_count")?);
-            Ok(Segment::new(row.get("start")?, rows, first, self.rows_at_least(table)))
+            let counts = [row.get("row_count")?, row.get("first_count")?, row.get("ended_count")?];
+            Ok(Segment::new(row.get("start")?, counts, table.carried.room(), self.rows_at_least(table)))
         };
         let last = connection.prepare_cached(table.last)?.query_row([owner], read).optional()?;
         if let Some(segment) = last {
@@ -221,7 +233,8 @@ impl Segments {
             None => 0,
         };
         let taken = i64::try_from(taken).unwrap_or(i64::MAX);
-        let segment = Segment::new(start, taken, taken, self.rows_at_least(table));
+        let room = table.carried.room();
+        let segment = Segment::new(start, [taken, taken, 0], room, self.rows_at_least(table));
         match (&table.carried, last) {
             (Carried::Anew { end, forget, .. }, Some(last)) => {
                 now.execute(end, (owner, last), &[])?;
@@ -252,8 +265,18 @@ impl SegmentTable {
     /// begin with it.
     const fn room_of_a_row(&self, segment: Segment, offset: i64) -> i64 {
         match self.carried {
-            Carried::Anew { .. } if offset == segment.start => ROWS_EACH,
+            Carried::Anew { .. } if offset == segment.start => self.carried.room().each,
             _ => -1,
+        }
+    }
+}
+
+impl Carried {
+    const fn room(&self) -> Room {
+        match self {
+            Carried::Anew { .. } => Room { each: 8, besides: 4, end: 3 },
+            // Here a row begins where another ends.
+            Carried::Unchanged { .. } => Room { each: 2, besides: 1, end: 0 },
         }
     }
 }
@@ -292,7 +315,8 @@ mod tests {
 
     const ANEW: SegmentTable = SegmentTable {
         name: "anew",
-        last: "SELECT stretch AS start, count(*) AS row_count, sum(from_offset = stretch) AS first_count FROM anew
+        last: "SELECT stretch AS start, count(*) AS row_count, sum(from_offset = stretch) AS first_count,
+                sum(to_offset < 140737488355327) AS ended_count FROM anew
             WHERE owner = ?1 AND stretch = (SELECT max(stretch) FROM anew WHERE owner = ?1) GROUP BY stretch",
         open: "INSERT INTO anew (owner, stretch, from_offset, to_offset, key) VALUES (?1, ?2, ?3, ?4, ?5)",
         close: "UPDATE anew SET to_offset = ?3
@@ -309,7 +333,7 @@ mod tests {
 
     const UNCHANGED: SegmentTable = SegmentTable {
         name: "unchanged",
-        last: "SELECT s.start, s.taken AS first_count,
+        last: "SELECT s.start, s.taken AS first_count, 0 AS ended_count,
                 (SELECT count(*) FROM unchanged WHERE stretch = s.start) AS row_count
             FROM segment s WHERE ?1 = 0 ORDER BY s.start DESC LIMIT 1",
         open: "INSERT OR REPLACE INTO unchanged (stretch, from_offset, to_offset, key) VALUES (?2, ?3, ?4, ?5)",

@@ -9,9 +9,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rusqlite::params;
 
+use super::addresses::address;
 use super::columns::OPEN;
 use super::context::Apply;
-use super::edges::cluster_of;
 use super::labels::{self, ANY, Ground, SERIES};
 use super::segment::{Carried, SegmentTable};
 use strandline_model::ResourceId;
@@ -22,7 +22,8 @@ use strandline_syntax::{Condition, LabelSelector, Requirement};
 /// What selectors selected, by who declares them.
 const SELECTED: SegmentTable = SegmentTable {
     name: "selected",
-    last: "SELECT stretch AS start, count(*) AS row_count, sum(from_offset = stretch) AS first_count FROM selected
+    last: "SELECT stretch AS start, count(*) AS row_count, sum(from_offset = stretch) AS first_count,
+            sum(to_offset < 140737488355327) AS ended_count FROM selected
         WHERE declared_by = ?1 AND stretch = (SELECT max(stretch) FROM selected WHERE declared_by = ?1)
         GROUP BY stretch",
     open: "INSERT INTO selected
@@ -65,7 +66,7 @@ pub(super) fn declare(
 ) -> rusqlite::Result<Vec<ResourceId>> {
     let mut wanted = BTreeSet::new();
     if edges.iter().any(|edge| matches!(edge.far, Far::Matching { .. } | Far::Numbered { .. })) {
-        let cluster = cluster_of(at, id)?;
+        let cluster = address(at, id)?.cluster;
         for edge in edges {
             wanted.extend(row(at, cluster, edge)?);
         }
@@ -136,6 +137,7 @@ fn insert(at: &Apply<'_>, id: ResourceId, row: &Row) -> rusqlite::Result<()> {
     let sql = "INSERT INTO selector (declared_by, kind, outward, far_kind_id, far_namespace, requirements)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
     let Row { kind, outward, far_kind, far_namespace, selector } = row;
+    labels::file(at, *far_kind, selector.anchor().map_or(ANY.0, |(name, _)| name))?;
     let columns = params![id, kind, outward, far_kind, far_namespace, Json(selector)];
     let number = at.connection.prepare_cached(sql)?.insert(columns)?;
     let sql = "INSERT OR IGNORE INTO selector_anchor (place, selector_id) VALUES (?1, ?2)";
@@ -182,15 +184,16 @@ fn selects(selector: &LabelSelector, labels: Option<&BTreeMap<String, String>>) 
 
 /// Brings up to date what selects a resource, after its labels changed.
 pub(super) fn settle(at: &mut Apply<'_>, id: ResourceId) -> rusqlite::Result<()> {
-    let (kind, namespace) = labels::ground(at, id)?;
+    let address = address(at, id)?;
+    let (kind, namespace) = (address.kind_id, address.namespace.as_str());
     let sought = "SELECT EXISTS (SELECT 1 FROM selector WHERE far_kind_id = ?1)";
     if !at.connection.prepare_cached(sought)?.query_row([kind], |row| row.get(0))? {
         return Ok(());
     }
     let labels = labels::searchable(at, id)?;
     let mut selected = BTreeSet::new();
-    for (declarer, row) in candidates(at, kind, &namespace, labels.as_ref())? {
-        let reaches = row.far_kind == kind && ["", &namespace].contains(&row.far_namespace.as_str());
+    for (declarer, row) in candidates(at, kind, namespace, labels.as_ref())? {
+        let reaches = row.far_kind == kind && ["", namespace].contains(&row.far_namespace.as_str());
         if reaches && declarer != id && selects(&row.selector, labels.as_ref()) {
             selected.insert((declarer, row.kind, row.outward));
         }

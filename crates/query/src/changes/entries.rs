@@ -181,7 +181,7 @@ const NEXT: &str = r#"SELECT min(f."offset") FROM feed f INDEXED BY feed_by_envi
 /// Changes of resources of an environment after an offset and up to another.
 const FOLLOWED: &str = r#"SELECT count(*) FROM (SELECT 1 FROM happening
     WHERE hour IN (:hour, :hour + 1) AND environment_id = :environment AND "offset" > :offset AND "offset" <= :to
-        AND what <= 4 AND observed_at <= :until
+        AND what <= 4 AND hour * 3600000000 + past <= :until
         AND "offset" < (SELECT to_offset FROM environment_audience
             WHERE environment_id = :environment AND from_offset <= :offset ORDER BY from_offset DESC LIMIT 1)
     LIMIT :limit)"#;

@@ -17,8 +17,8 @@ use strandline_sqlite::column::VIEW;
 /// Moves of health of some environments that a scope could read then, the newest first.
 const MOVES: &str = concat!(
     "SELECT h.environment_id, h.from_offset, h.observed_at
-    FROM json_each(:environments) i CROSS JOIN environment_health h INDEXED BY environment_health_moves
-        ON h.environment_id = i.value AND h.moved = 1 AND h.from_offset BETWEEN :from AND :to
+    FROM json_each(:environments) i CROSS JOIN environment_health h ON h.environment_id = i.value
+        AND h.from_offset BETWEEN :from AND :to
     WHERE (h.from_offset, h.environment_id, :code, 0) < (:offset, :environment, :what, :subject)
         AND EXISTS (SELECT 1 FROM environment_audience e WHERE e.environment_id = h.environment_id
             AND e.from_offset <= h.from_offset AND e.to_offset > h.from_offset AND ",
@@ -79,7 +79,7 @@ macro_rules! select_move {
     ($condition:literal) => {
         concat!(
             "SELECT state, grace_state, grace_until, observed_at FROM environment_health
-            WHERE environment_id = :id AND moved = 1 AND from_offset ",
+            WHERE environment_id = :id AND from_offset ",
             $condition
         )
     };

@@ -11,6 +11,7 @@ use crate::error::{QueryError, Result};
 use crate::moment::Moment;
 use crate::page::Start;
 use crate::pinned::Pinned;
+use crate::resources::uid;
 use crate::scope::{ResolvedScope, in_sight};
 use strandline_log::LogReader;
 use strandline_model::{EnvironmentId, Health, Kind, Offset, ResourceKey, Uid};
@@ -127,7 +128,7 @@ pub(super) fn described(
                 namespace: row.get(5)?,
                 name: row.get(6)?,
             };
-            Ok((row.get(0)?, (Uid::new(row.get::<_, String>(1)?), key)))
+            Ok((row.get(0)?, (uid(row, 1)?, key)))
         })?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }

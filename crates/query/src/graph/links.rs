@@ -10,7 +10,7 @@ use crate::stretch::holds;
 use strandline_model::Offset;
 use strandline_protocol::Edge;
 use strandline_relations::EdgeKind;
-use strandline_sqlite::column::VIEW;
+use strandline_sqlite::column::{PackedUid, VIEW};
 
 /// Where the ends of edges stand: the names under which nodes and groups are known in the graph.
 pub(super) struct Ends<'a> {
@@ -80,15 +80,15 @@ impl<'a> Ends<'a> {
         let mut rows = statement.query(named_params! { ":numbers": numbers, ":at": at.as_i64() })?;
         while let Some(row) = rows.next()? {
             let Some(near) = self.by_number.get(&row.get::<_, i64>(0)?) else { continue };
-            let (uid, namespace, name) =
-                (row.get_ref(3)?.as_str()?, row.get_ref(6)?.as_str()?, row.get_ref(7)?.as_str()?);
+            let (PackedUid(uid), namespace, name): (PackedUid<String>, _, _) =
+                (row.get(3)?, row.get_ref(6)?.as_str()?, row.get_ref(7)?.as_str()?);
             let (group, kind) = (row.get_ref(4)?.as_str()?, row.get_ref(5)?.as_str()?);
             let cluster = near.resource.key.cluster.as_str();
             let one = |far: Far<'_>| self.far.get(&far).copied().into_iter().collect::<Vec<_>>();
-            let ends = match (uid, name) {
+            let ends = match (uid.as_str(), name) {
                 ("", "") => self.kinds.get(&(cluster, group, kind)).cloned().unwrap_or_default(),
                 ("", _) => one(Far::Address { cluster, group, kind, namespace, name }),
-                _ => one(Far::Uid(cluster, uid)),
+                _ => one(Far::Uid(cluster, &uid)),
             };
             let kind = VIEW.get_at(row, 1, "edge.kind")?;
             for far in ends {

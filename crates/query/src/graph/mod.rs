@@ -21,12 +21,13 @@ use crate::graph::forest::Forest;
 use crate::graph::links::Ends;
 use crate::moment::Moment;
 use crate::question::{Context, Question};
-use crate::resources::Held;
+use crate::resources::{Held, uid};
 use crate::scope::ResolvedScope;
 use crate::{environments, resources};
 use serde::Serialize;
 use strandline_model::{EnvironmentId, HealthCounts, Kind, Offset, Uid, attention};
 use strandline_protocol::{Answer, Below, Graph, GraphNode, Group, KindBelow, MissingEnd, MissingReference};
+use strandline_sqlite::column::PackedUid;
 
 /// The graph of an environment.
 #[derive(Clone, Debug, Serialize)]
@@ -106,8 +107,10 @@ fn place_of(view: &Connection, forest: &Forest, uid: &Uid, cluster: Option<&str>
     let sql = "SELECT r.id FROM resource r JOIN cluster c ON c.id = r.cluster_id
         WHERE r.uid = :uid AND (:cluster IS NULL OR c.name = :cluster) ORDER BY r.id";
     let mut statement = view.prepare_cached(sql)?;
-    let rows =
-        statement.query_map(named_params! { ":uid": uid.as_str(), ":cluster": cluster }, |row| row.get(0))?;
+    let rows = statement
+        .query_map(named_params! { ":uid": PackedUid(uid.as_str()), ":cluster": cluster }, |row| {
+            row.get(0)
+        })?;
     for number in rows {
         if let Some(place) = forest.find(number?) {
             return Ok(place);
@@ -152,13 +155,12 @@ fn groups(
     let mut statement = view.prepare_cached(sql)?;
     let rows = statement
         .query_map(named_params! { ":numbers": serde_json::json!(owners).to_string() }, |row| {
-            Ok((row.get(0)?, row.get(1)?))
+            Ok((row.get(0)?, uid(row, 1)?))
         })?;
-    let uids: HashMap<i64, String> = rows.collect::<rusqlite::Result<_>>()?;
+    let uids: HashMap<i64, Uid> = rows.collect::<rusqlite::Result<_>>()?;
     let group = |(key, heap): (&HeapKey, &draw::Heap)| {
         let (cluster, kind) = kinds.of(key.1);
-        let parent =
-            key.0.and_then(|owner| uids.get(&forest.members[owner].id)).map(|uid| Uid::new(uid.as_str()));
+        let parent = key.0.and_then(|owner| uids.get(&forest.members[owner].id)).cloned();
         let id = format!("{cluster}/{}/{kind}", parent.as_ref().map_or("", Uid::as_str));
         let cluster = cluster.to_owned();
         (*key, Group { id, cluster, kind, parent, health: heap.worst, counts: heap.counts })

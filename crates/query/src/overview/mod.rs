@@ -36,7 +36,7 @@ use strandline_protocol::{Answer, Overview, OverviewPage};
 use strandline_sqlite::column;
 use strandline_sqlite::column::VIEW;
 use strandline_syntax::diagnostics::of_json;
-use strandline_view::{SEGMENT_COUNTS, read_counts_at};
+use strandline_view::{COUNTS, read_counts_at};
 
 /// All environments of a selection, counted in groups.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -241,7 +241,7 @@ fn take(
     let facts = Facts { tier: text(0)?, region: text(1)?, state: text(2)?, project, labels, targets, health };
     let (readable, number) = (row.get(8)?, row.get(18)?);
     let (since, resources) = match readable {
-        true => (row.get(10)?, read_counts_at(row, 11, &SEGMENT_COUNTS)?),
+        true => (row.get(10)?, read_counts_at(row, 11, &COUNTS)?),
         false => (0, HealthCounts::default()),
     };
     let since = Timestamp::from_micros(since);

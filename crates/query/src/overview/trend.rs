@@ -126,7 +126,7 @@ fn courses(
         environments.iter().map(|number| (*number, Course::default())).collect();
     let sql = "SELECT environment_id, from_offset, observed_at, state, grace_state, grace_until
         FROM environment_health INDEXED BY environment_health_by_time
-        WHERE moved = 1 AND from_offset > :start AND from_offset <= :at ORDER BY from_offset DESC";
+        WHERE from_offset > :start AND from_offset <= :at ORDER BY from_offset DESC";
     let mut statement = view.prepare_cached(sql)?;
     let (mut moves, mut cut) = (Vec::new(), None);
     let (mut start, at) = (start.as_i64(), moment.offset.as_i64());

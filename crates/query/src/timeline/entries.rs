@@ -5,12 +5,12 @@ use rusqlite::{Connection, OptionalExtension, Row, named_params};
 use crate::error::{QueryError, Result};
 use crate::judged::judged;
 use crate::question::Context;
-use crate::resources;
+use crate::resources::{self, uid};
 use crate::series::{HealthSeries, Mark};
 use crate::timeline::gaps;
 use crate::timeline::place::{Place, What};
 use strandline_log::{LogError, LogReader};
-use strandline_model::{Change, Happening, Kind, Lane, Offset, ResourceKey, Timestamp, Uid};
+use strandline_model::{Change, Happening, Kind, Lane, Offset, ResourceKey, Timestamp};
 use strandline_object_diff::{Between, Class, Lens, compare};
 use strandline_protocol::{Deployment, Entry, EntryHealth, EntryResource, FoldedEvent};
 use strandline_sqlite::column::{Json, VIEW};
@@ -101,7 +101,7 @@ fn resource(view: &Connection, log: &mut LogReader, place: &Place) -> Result<Opt
     );
     let read = |row: &Row<'_>| {
         let resource = EntryResource {
-            id: Uid::new(row.get::<_, String>(0)?),
+            id: uid(row, 0)?,
             key: ResourceKey {
                 cluster: row.get(1)?,
                 kind: Kind::new(row.get::<_, String>(2)?, row.get::<_, String>(3)?),

@@ -98,7 +98,7 @@ fn count_each(
     parts: &[Part],
     axis: &mut Axis,
 ) -> Result<()> {
-    let sql = r#"SELECT observed_at, what FROM happening
+    let sql = r#"SELECT hour * 3600000000 + past, what FROM happening
         WHERE hour = ?1 AND environment_id = ?2 AND "offset" >= ?3 AND "offset" < ?4"#;
     let mut statement = view.prepare_cached(sql)?;
     for part in parts.iter().filter(|part| part.touches(hour)) {
@@ -127,7 +127,7 @@ macro_rules! select_hours {
 macro_rules! select_rows {
     ($order:literal) => {
         concat!(
-            r#"SELECT observed_at, "offset", what, subject FROM happening
+            r#"SELECT hour * 3600000000 + past, "offset", what, subject FROM happening
             WHERE hour = :hour AND environment_id = :environment AND "offset" BETWEEN :from AND :to
                 AND what IN (SELECT value FROM json_each(:whats))
             ORDER BY "offset" "#,

@@ -34,6 +34,7 @@ pub(super) fn replace(
         return Ok(());
     }
     at.environments.forget_places(id);
+    at.ids.targets.forget();
     at.connection.prepare_cached("DELETE FROM target WHERE environment_id = ?1")?.execute([id])?;
     let sql =
         "INSERT INTO target (environment_id, position, cluster_id, namespace, labels, inventory, anchor)

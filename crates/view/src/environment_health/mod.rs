@@ -80,10 +80,9 @@ pub(super) fn settle(at: &mut Apply<'_>) -> rusqlite::Result<()> {
         if state.current() == wanted.as_ref() {
             continue;
         }
-        let before = state.current().map(HealthRow::shown);
-        rows::close(at, environment)?;
+        let moved = state.current().map(HealthRow::shown) != wanted.as_ref().map(HealthRow::shown);
+        rows::close(at, environment, moved)?;
         if let Some(row) = wanted {
-            let moved = before != Some(row.shown());
             rows::open(at, environment, row, moved)?;
         }
     }

@@ -1,31 +1,36 @@
-//! The rows of the health of environments, by environment and once more by time.
+//! The rows of the health of environments: what holds at each offset, by time, and what showed, by environment.
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::super::columns::{ENVIRONMENT_COUNTS, MemberHealth, OPEN, read_counts, write_counts};
+use super::super::columns::{COUNTS, MemberHealth, OPEN, read_counts, write_counts};
 use super::super::context::Apply;
 use super::super::segment::{Carried, SegmentTable, Segments};
-use super::state::{EnvironmentStates, OpenRow, Unwritten};
+use super::state::{EnvironmentStates, OpenRow, UnwrittenMove};
 use super::{Grace, HealthRow};
 use strandline_sqlite::column::VIEW;
 
-/// The same once more by time: a question about all environments at one time finds a row of each in few pages. Its only
-/// owner is the log, and a segment is noted with what it took over.
+/// What holds, by time: a question about all environments at one time finds a row of each in few pages. Its only owner is
+/// the log, and a segment is noted with what it took over.
 const HEALTH_BY_TIME: SegmentTable = SegmentTable {
     name: "stretch_health",
-    last: "SELECT s.from_offset AS start, s.taken AS first_count,
+    last: "SELECT s.from_offset AS start, s.taken AS first_count, 0 AS ended_count,
             (SELECT count(*) FROM stretch_health h WHERE h.stretch = s.from_offset) AS row_count
         FROM stretch s WHERE ?1 = 0 ORDER BY s.from_offset DESC LIMIT 1",
-    open: "INSERT OR REPLACE INTO stretch_health (stretch, from_offset, to_offset, environment_id, state, since,
-            grace_state, grace_since, grace_until,
+    open:
+        "INSERT OR REPLACE INTO stretch_health (stretch, from_offset, to_offset, environment_id, state, since,
+            known, known_after, grace_state, grace_since, grace_until, rule_set_id,
             healthy, suspended, progressing, missing, degraded, unknown, no_health)
-        VALUES (?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)",
+        VALUES (?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20)",
     close: "UPDATE stretch_health SET to_offset = ?3 WHERE stretch = ?2 AND environment_id = ?5 AND to_offset = ?4",
     carry: "INSERT INTO stretch_health
-        SELECT ?3, environment_id, from_offset, to_offset, state, since, grace_state, grace_since, grace_until,
+        SELECT ?3, environment_id, from_offset, to_offset, state, since, known, known_after,
+            grace_state, grace_since, grace_until, rule_set_id,
             healthy, suspended, progressing, missing, degraded, unknown, no_health
         FROM stretch_health WHERE stretch = ?2 AND to_offset = ?4",
-    carried: Carried::Unchanged { begin: "INSERT INTO stretch (from_offset, taken) VALUES (?3, ?5)", rows: 32 },
+    carried: Carried::Unchanged {
+        begin: "INSERT INTO stretch (from_offset, taken) VALUES (?3, ?5)",
+        rows: 32,
+    },
 };
 
 /// Who owns that.
@@ -33,31 +38,34 @@ const LOG: i64 = 0;
 
 /// The row of an environment that holds at present.
 pub(super) fn current(connection: &Connection, environment: i64) -> rusqlite::Result<Option<OpenRow>> {
-    let sql = "SELECT from_offset, state, since, known, known_since, grace_state, grace_since, grace_until,
+    let sql = "SELECT from_offset, state, since, known, since + known_after AS known_since,
+            grace_state, grace_since, grace_until,
             healthy, suspended, progressing, missing, degraded, unknown, no_health
-        FROM environment_health WHERE environment_id = ?1 AND to_offset = ?2 ORDER BY from_offset DESC LIMIT 1";
+        FROM stretch_health
+        WHERE stretch = (SELECT max(from_offset) FROM stretch) AND environment_id = ?1 AND to_offset = ?2
+        ORDER BY from_offset DESC LIMIT 1";
     let row = connection.prepare_cached(sql)?.query_row(params![environment, OPEN], |row| {
         let grace = match (row.get("grace_since")?, row.get("grace_until")?) {
             (Some(since), Some(until)) => {
-                Some(Grace { state: VIEW.get(row, "environment_health.grace_state")?, since, until })
+                Some(Grace { state: VIEW.get(row, "stretch_health.grace_state")?, since, until })
             }
             _ => None,
         };
-        let from = VIEW.get(row, "environment_health.from_offset")?;
+        let from = VIEW.get(row, "stretch_health.from_offset")?;
         let row = HealthRow {
-            state: VIEW.get(row, "environment_health.state")?,
+            state: VIEW.get(row, "stretch_health.state")?,
             since: row.get("since")?,
-            known: VIEW.get(row, "environment_health.known")?,
+            known: VIEW.get(row, "stretch_health.known")?,
             known_since: row.get("known_since")?,
             grace,
-            counts: read_counts(row, &ENVIRONMENT_COUNTS)?,
+            counts: read_counts(row, &COUNTS)?,
         };
-        Ok(OpenRow { row, from, unwritten: None })
+        Ok(OpenRow { row, from, is_written: true })
     });
     row.optional()
 }
 
-/// Lets a row hold from here on; the one before is closed.
+/// Lets a row hold from here on, after the one before was closed; `moved` says whether it shows something else.
 pub(super) fn open(
     at: &mut Apply<'_>,
     environment: i64,
@@ -69,24 +77,39 @@ pub(super) fn open(
         write_open(at.connection, at.environments, at.segments, at.rules.id)?;
     }
     at.segments.reserve(at.now(), &HEALTH_BY_TIME, LOG)?;
-    let unwritten = Some(Unwritten { observed_at: at.observed_at, moved });
-    at.environments.get_mut(at.connection, environment)?.open =
-        Some(OpenRow { row, from: at.offset, unwritten });
+    let state = at.environments.get_mut(at.connection, environment)?;
+    if moved {
+        state.unwritten_move = Some(UnwrittenMove { from: at.offset, observed_at: at.observed_at });
+    }
+    state.open = Some(OpenRow { row, from: at.offset, is_written: false });
     Ok(())
 }
 
-/// Ends the row that holds.
-pub(super) fn close(at: &mut Apply<'_>, environment: i64) -> rusqlite::Result<()> {
-    let open = at.environments.get_mut(at.connection, environment)?.open.take();
-    let Some(open) = open else { return Ok(()) };
+/// Ends the row that holds; `moved` says whether something else shows from here on.
+pub(super) fn close(at: &mut Apply<'_>, environment: i64, moved: bool) -> rusqlite::Result<()> {
+    let state = at.environments.get_mut(at.connection, environment)?;
+    let Some(open) = state.open.take() else { return Ok(()) };
     debug_assert!(open.from < at.offset, "an environment is settled once at an offset");
-    if open.unwritten.is_some() {
-        return insert(at.connection, at.segments, at.rules.id, environment, &open, at.offset.as_i64());
+    if moved {
+        let end = at.offset.as_i64();
+        match state.unwritten_move.take() {
+            Some(unwritten) => {
+                insert_move(at.connection, at.rules.id, (environment, unwritten), &open.row, end)?;
+            }
+            None => {
+                let sql =
+                    "UPDATE environment_health SET to_offset = ?2 WHERE environment_id = ?1 AND from_offset =
+                    (SELECT max(from_offset) FROM environment_health WHERE environment_id = ?1)";
+                let closed = at.connection.prepare_cached(sql)?.execute(params![environment, end])?;
+                debug_assert!(closed == 1, "what shows is in the view once it is written");
+            }
+        }
     }
-    let sql = "UPDATE environment_health SET to_offset = ?3 WHERE environment_id = ?1 AND from_offset = ?2";
-    let closed = at.connection.prepare_cached(sql)?.execute(params![environment, open.from, at.offset])?;
-    debug_assert!(closed == 1, "a row that holds is in the view once it is written");
-    at.segments.close(at.now(), &HEALTH_BY_TIME, LOG, &[&environment])
+    if open.is_written {
+        at.segments.close(at.now(), &HEALTH_BY_TIME, LOG, &[&environment])
+    } else {
+        insert(at.connection, at.segments, at.rules.id, environment, &open, at.offset.as_i64())
+    }
 }
 
 /// Writes counts and the rows that hold, as far as the view does not have them.
@@ -97,6 +120,11 @@ pub(in super::super) fn write(
     rule_set: i64,
 ) -> rusqlite::Result<()> {
     write_open(connection, environments, segments, rule_set)?;
+    for (environment, state) in environments.unwritten() {
+        if let (Some(open), Some(unwritten)) = (&state.open, state.unwritten_move.take()) {
+            insert_move(connection, rule_set, (environment, unwritten), &open.row, OPEN)?;
+        }
+    }
     write_counts_of_members(connection, environments)?;
     environments.written();
     Ok(())
@@ -132,48 +160,53 @@ fn write_open(
     rule_set: i64,
 ) -> rusqlite::Result<()> {
     for (environment, state) in environments.unwritten() {
-        if let Some(open) = state.open.as_mut().filter(|open| open.unwritten.is_some()) {
+        if let Some(open) = state.open.as_mut().filter(|open| !open.is_written) {
             insert(connection, segments, rule_set, environment, open, OPEN)?;
-            open.unwritten = None;
+            open.is_written = true;
         }
     }
     Ok(())
 }
 
-/// Writes a row, by environment and by time.
+/// Writes what an environment showed from a move on, as any row says that held since.
+fn insert_move(
+    connection: &Connection,
+    rule_set: i64,
+    (environment, UnwrittenMove { from, observed_at }): (i64, UnwrittenMove),
+    HealthRow { state, grace, .. }: &HealthRow,
+    to: i64,
+) -> rusqlite::Result<()> {
+    let sql = "INSERT INTO environment_health
+            (environment_id, from_offset, to_offset, observed_at, state, grace_state, grace_until, rule_set_id)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
+    let (grace_state, grace_until) = (grace.and_then(|grace| grace.state), grace.map(|grace| grace.until));
+    let row = params![environment, from, to, observed_at, state, grace_state, grace_until, rule_set];
+    connection.prepare_cached(sql)?.execute(row)?;
+    Ok(())
+}
+
+/// Writes a row that held or holds.
 fn insert(
     connection: &Connection,
     segments: &mut Segments,
     rule_set: i64,
     environment: i64,
-    open: &OpenRow,
+    OpenRow { row, from, .. }: &OpenRow,
     to: i64,
 ) -> rusqlite::Result<()> {
-    let OpenRow { row, from, unwritten: Some(Unwritten { observed_at, moved }) } = open else {
-        return Ok(());
-    };
-    let sql =
-        "INSERT OR REPLACE INTO environment_health (environment_id, from_offset, to_offset, observed_at,
-            state, since, known, known_since, grace_state, grace_since, grace_until, moved, rule_set_id,
-            healthy, suspended, progressing, missing, degraded, unknown, no_health)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20)";
     let HealthRow { state, since, known, known_since, grace, counts } = row;
     let grace_state = grace.and_then(|grace| grace.state);
     let (grace_since, grace_until) = grace.map(|grace| (grace.since, grace.until)).unzip();
     let [healthy, suspended, progressing, missing, degraded, unknown, no_health] = write_counts(*counts);
-    connection.prepare_cached(sql)?.execute(params![
+    let columns = params![
         environment,
-        from,
-        to,
-        observed_at,
         state,
         since,
         known,
-        known_since,
+        known_since.as_micros() - since.as_micros(),
         grace_state,
         grace_since,
         grace_until,
-        moved,
         rule_set,
         healthy,
         suspended,
@@ -182,21 +215,6 @@ fn insert(
         degraded,
         unknown,
         no_health,
-    ])?;
-    let by_time = params![
-        environment,
-        state,
-        since,
-        grace_state,
-        grace_since,
-        grace_until,
-        healthy,
-        suspended,
-        progressing,
-        missing,
-        degraded,
-        unknown,
-        no_health,
     ];
-    segments.write(connection, &HEALTH_BY_TIME, LOG, (*from, to), by_time)
+    segments.write(connection, &HEALTH_BY_TIME, LOG, (*from, to), columns)
 }

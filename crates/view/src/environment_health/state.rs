@@ -34,16 +34,15 @@ pub(super) type Place = (i64, String);
 pub(super) struct OpenRow {
     pub(super) row: HealthRow,
     pub(super) from: Offset,
-    /// What else is to be written; none where the view has the row.
-    pub(super) unwritten: Option<Unwritten>,
+    /// Whether the view has it.
+    pub(super) is_written: bool,
 }
 
-/// What else a row takes.
+/// Where an environment began to show what it shows, as long as the view does not have that.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Unwritten {
+pub(super) struct UnwrittenMove {
+    pub(super) from: Offset,
     pub(super) observed_at: Timestamp,
-    /// Whether the row before shows another health.
-    pub(super) moved: bool,
 }
 
 /// What is remembered of environments: as the view has it, but for what is not written yet.
@@ -58,6 +57,7 @@ pub(in super::super) struct EnvironmentStates {
 pub(super) struct EnvironmentState {
     pub(super) tallies: Tallies,
     pub(super) open: Option<OpenRow>,
+    pub(super) unwritten_move: Option<UnwrittenMove>,
     /// Where it looks, and none where there is no such environment; none before that is asked for.
     places: Option<Option<Vec<Place>>>,
 }
@@ -74,6 +74,7 @@ impl EnvironmentStates {
             Entry::Vacant(place) => place.insert(EnvironmentState {
                 tallies: tallies(connection, environment)?,
                 open: rows::current(connection, environment)?,
+                unwritten_move: None,
                 places: None,
             }),
         })

@@ -10,14 +10,17 @@
 //! Why: docs/decisions/0014-graphs-count-what-they-leave-out.md.
 
 mod rows;
+mod targets;
 
 use std::collections::{BTreeSet, VecDeque};
 
 use self::rows::{Belonging, Belongs, Why};
+pub(super) use self::targets::Targets;
+use super::addresses::address;
 use super::context::Apply;
 use super::presence::{Presence, presence};
 use super::{labels, owners, ruleset};
-use strandline_model::{Health, Kind, ResourceId};
+use strandline_model::{Health, ResourceId};
 
 /// Environments through which a resource may no longer belong by its owners.
 type Doubts = BTreeSet<i64>;
@@ -35,8 +38,9 @@ pub(super) fn settle(
 ) -> rusqlite::Result<()> {
     let mut queue = Queue::new();
     // It may have lost an owner.
-    let doubts = rows::current(at, id)?.into_keys().collect();
-    let moved = settle_one(at, id, after, &doubts, &mut queue)?;
+    let current = rows::current(at, id)?;
+    let doubts = current.keys().copied().collect();
+    let moved = settle_one(at, id, (current, after), &doubts, &mut queue)?;
     // What it owns may be waiting for it to arrive, or lose it.
     let (came, went) = (before == Presence::Absent, after == Presence::Absent);
     if (came || went) && !moved {
@@ -72,8 +76,8 @@ pub(super) fn settle_all(
 
 fn drain(at: &mut Apply<'_>, mut queue: Queue) -> rusqlite::Result<()> {
     while let Some((id, doubts)) = queue.pop_front() {
-        let presence = presence(at, id)?;
-        settle_one(at, id, presence, &doubts, &mut queue)?;
+        let state = (rows::current(at, id)?, presence(at, id)?);
+        settle_one(at, id, state, &doubts, &mut queue)?;
     }
     Ok(())
 }
@@ -83,15 +87,14 @@ fn enqueue(at: &Apply<'_>, owner: ResourceId, lost: &Doubts, queue: &mut Queue) 
     Ok(())
 }
 
-/// Settles one resource; if its environments changed, queues what it owns and returns true.
+/// Settles one resource, given to what it belongs and whether it is there; if its environments changed, queues what it owns and returns true.
 fn settle_one(
     at: &mut Apply<'_>,
     id: ResourceId,
-    presence: Presence,
+    (current, presence): (Belonging, Presence),
     doubts: &Doubts,
     queue: &mut Queue,
 ) -> rusqlite::Result<bool> {
-    let current = rows::current(at, id)?;
     let mut wanted = match presence {
         Presence::Absent => Belonging::new(),
         Presence::Present(health) => wanted(at, id, health)?,
@@ -185,15 +188,11 @@ fn wanted(at: &Apply<'_>, id: ResourceId, health: Option<Health>) -> rusqlite::R
 /// Whether the rules count a resource's health, and whether they do though something owns it.
 fn counts(at: &Apply<'_>, id: ResourceId) -> rusqlite::Result<(bool, bool)> {
     let rules = at.rules.set;
-    let sql = r#"SELECT k."group", k.kind FROM resource r JOIN kind k ON k.id = r.kind_id WHERE r.id = ?1"#;
-    let kind = |row: &rusqlite::Row<'_>| {
-        Ok(Kind::new(row.get::<_, String>("group")?, row.get::<_, String>("kind")?))
-    };
-    let kind = at.connection.prepare_cached(sql)?.query_row([id], kind)?;
-    let by_itself = ruleset::counts_by_itself(&kind);
+    let address = address(at, id)?;
+    let by_itself = ruleset::counts_by_itself(&address.kind);
     if rules.exceptions.is_empty() {
         return Ok((true, by_itself));
     }
     let labels = labels::of(at, id)?.unwrap_or_default();
-    Ok((rules.counts(&kind, |name| labels.get(name).map(String::as_str)), by_itself))
+    Ok((rules.counts(&address.kind, |name| labels.get(name).map(String::as_str)), by_itself))
 }

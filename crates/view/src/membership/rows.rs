@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rusqlite::{Row, ToSql, params};
+use rusqlite::{ToSql, params};
 
+use super::super::addresses::{Address, address};
 use super::super::columns::{MemberHealth, OPEN};
 use super::super::context::Apply;
 use super::super::segment::{Carried, SegmentTable};
@@ -14,7 +15,8 @@ use strandline_sqlite::column::{Json, VIEW};
 /// What belongs to environments, by environment.
 const MEMBERSHIP: SegmentTable = SegmentTable {
     name: "membership",
-    last: "SELECT stretch AS start, count(*) AS row_count, sum(from_offset = stretch) AS first_count FROM membership
+    last: "SELECT stretch AS start, count(*) AS row_count, sum(from_offset = stretch) AS first_count,
+            sum(to_offset < 140737488355327) AS ended_count FROM membership
         WHERE environment_id = ?1 AND stretch = (SELECT max(stretch) FROM membership WHERE environment_id = ?1)
         GROUP BY stretch",
     open: "INSERT INTO membership
@@ -79,14 +81,7 @@ pub(super) fn current(at: &Apply<'_>, id: ResourceId) -> rusqlite::Result<Belong
     Ok(current)
 }
 
-/// The targets that look into a resource's namespace and are found under an anchor. What is in no namespace is found by an
-/// inventory only.
-const BY_PLACE: &str = "SELECT t.environment_id, t.labels FROM resource r
-    CROSS JOIN target t ON t.cluster_id = r.cluster_id AND t.inventory = '' AND t.namespace = r.namespace
-        AND t.anchor = ?2
-    WHERE r.id = ?1 AND r.namespace <> ''";
-
-/// The same by the resource's marks, and in the target's namespace if that has one, or as that namespace itself. The order
+/// The targets that are found by a resource's marks, and in the target's namespace if that has one, or as that namespace itself. The order
 /// is given because a resource has few marks, and a cluster can have thousands of targets.
 const BY_MARK: &str = r#"SELECT t.environment_id, t.labels FROM resource r
     CROSS JOIN inventory_mark i ON i.resource_id = r.id
@@ -95,23 +90,26 @@ const BY_MARK: &str = r#"SELECT t.environment_id, t.labels FROM resource r
             WHERE cluster_id = r.cluster_id AND "group" = '' AND kind = 'Namespace')))
     WHERE r.id = ?1"#;
 
-/// Environments of which a target matches a resource, which it does when none of its labels is missing from that.
+/// Environments of which a target matches a resource, which it does when none of its labels is missing from that. What is
+/// in no namespace is found by an inventory only.
 pub(super) fn matching(at: &Apply<'_>, id: ResourceId) -> rusqlite::Result<BTreeSet<i64>> {
     let own = labels::of(at, id)?.unwrap_or_default();
     let mut found = BTreeSet::new();
-    let mut take = |row: &Row<'_>| {
+    let Address { cluster, namespace, .. } = &*address(at, id)?;
+    if !namespace.is_empty() {
+        let place = (*cluster, namespace.as_str());
+        at.ids.targets.matching(at.connection, place, &own, |environment| {
+            found.insert(environment);
+        })?;
+    }
+    let mut by_mark = at.connection.prepare_cached(BY_MARK)?;
+    let mut rows = by_mark.query([id])?;
+    while let Some(row) = rows.next()? {
         let Json(wanted) = VIEW.get::<Json<Labels>>(row, "target.labels")?;
         if wanted.iter().all(|(name, value)| own.get(name) == Some(value)) {
             found.insert(row.get("environment_id")?);
         }
-        Ok(())
-    };
-    let mut by_place = at.connection.prepare_cached(BY_PLACE)?;
-    for anchor in own.iter().map(|(name, value)| labels::anchor((name, value))).chain([0]) {
-        by_place.query_map(params![id, anchor], &mut take)?.collect::<rusqlite::Result<()>>()?;
     }
-    let mut by_mark = at.connection.prepare_cached(BY_MARK)?;
-    by_mark.query_map([id], &mut take)?.collect::<rusqlite::Result<()>>()?;
     Ok(found)
 }
 
@@ -125,8 +123,7 @@ pub(super) fn replace(
     if current == wanted {
         return Ok(());
     }
-    let sql = "SELECT kind_id FROM resource WHERE id = ?1";
-    let kind = at.connection.prepare_cached(sql)?.query_row([id], |row| row.get("kind_id"))?;
+    let kind = address(at, id)?.kind_id;
     for (environment, belongs) in current {
         if wanted.get(environment) != Some(belongs) {
             at.segments.close(at.now(), &MEMBERSHIP, *environment, &[&id])?;

@@ -250,7 +250,7 @@ fn a_number_or_word_that_nobody_knows_is_told_and_never_read_as_a_milder_one() {
         refused("UPDATE version SET health = 9", async |queries| {
             queries.ask(&scope, At::Now, GetResource::new(&uid, None)).await.err()
         }),
-        refused("UPDATE environment_health SET state = 6", async |queries| {
+        refused("UPDATE stretch_health SET state = 6", async |queries| {
             queries.ask(&scope, At::Now, GetEnvironment::new(&id)).await.err()
         }),
         refused("UPDATE edge SET kind = 6", async |queries| {
@@ -277,7 +277,7 @@ fn a_number_or_word_that_nobody_knows_is_told_and_never_read_as_a_milder_one() {
         refused("UPDATE project SET source = 'moon'", async |queries| {
             queries.ask(&scope, At::Now, ListProjects::new(&page)).await.err()
         }),
-        refused("UPDATE environment_health SET missing = -1", async |queries| {
+        refused("UPDATE stretch_health SET missing = -1", async |queries| {
             queries.ask(&scope, At::Now, GetEnvironment::new(&id)).await.err()
         }),
         refused("UPDATE stretch_health SET no_health = -9223372036854775808", async |queries| {
@@ -286,7 +286,7 @@ fn a_number_or_word_that_nobody_knows_is_told_and_never_read_as_a_milder_one() {
     ];
     let expected = [
         "column `version.health` contains `9`, an unknown health",
-        "column `environment_health.state` contains `6`, an unknown health",
+        "column `stretch_health.state` contains `6`, an unknown health",
         "column `edge.kind` contains `6`, an unknown kind of edge",
         "column `selected.kind` contains `6`, an unknown kind of edge",
         "column `coverage.state` contains `3`, an unknown state of coverage",
@@ -294,7 +294,7 @@ fn a_number_or_word_that_nobody_knows_is_told_and_never_read_as_a_milder_one() {
         "column `membership.health` contains `-2`, an unknown health",
         "column `environment.tier` contains `moon`, an unknown tier",
         "column `project.source` contains `moon`, an unknown source of the catalog",
-        "column `environment_health.missing` contains `-1`, an unknown count",
+        "column `stretch_health.missing` contains `-1`, an unknown count",
         "column `stretch_health.no_health` contains `-9223372036854775808`, an unknown count",
     ];
     for (told, expected) in told.iter().zip(expected) {
