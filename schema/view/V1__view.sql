@@ -404,10 +404,14 @@ CREATE TABLE deployment (
     environment_id INTEGER NOT NULL,
     project        TEXT NOT NULL,         -- whose job deploys
     status         TEXT NOT NULL,
+    status_at      INTEGER NOT NULL,      -- when it ended or, where that is not known, when its status was reported
+    user           TEXT NOT NULL,
+    "ref"          TEXT NOT NULL,
     spec           TEXT NOT NULL,         -- JSON: all that was said of it
     observed_at    INTEGER NOT NULL,
     PRIMARY KEY (id, from_offset)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX deployment_by_time ON deployment (status_at, id);
 CREATE INDEX deployment_by_environment ON deployment (environment_id, id, from_offset);
 CREATE INDEX deployment_by_project ON deployment (project, id);
 
@@ -576,8 +580,25 @@ CREATE TABLE kube_event_count (
     count       INTEGER NOT NULL,
     first_at    INTEGER NOT NULL,
     last_at     INTEGER NOT NULL,
+    said_at     INTEGER NOT NULL,         -- last_at, but never after it was observed
     PRIMARY KEY (event_id, from_offset)
 ) STRICT, WITHOUT ROWID;
+
+-- The same for questions about many environments, in the order in which it was said: a row for each count of an Event of
+-- what belongs to an environment. The last one holds on where its subject left.
+CREATE TABLE event_feed (
+    said_at        INTEGER NOT NULL,      -- of the count
+    "offset"       INTEGER NOT NULL,      -- where the count begins
+    environment_id INTEGER NOT NULL,
+    event_id       INTEGER NOT NULL,
+    from_offset    INTEGER NOT NULL,      -- "offset", or where its subject came to belong later
+    to_offset      INTEGER NOT NULL,
+    said_again_at  INTEGER,               -- said_at of the row after it; NULL where there is none
+    warned         INTEGER NOT NULL,      -- 0: a Normal one; 1: any other
+    reason_mark    INTEGER NOT NULL,      -- two bytes of a digest of its reason, by which most others are passed over
+    PRIMARY KEY (said_at, "offset", environment_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX event_feed_by_environment ON event_feed (environment_id, said_at, "offset");
 
 -- How far each Event object has counted; the objects themselves come and go within the hour.
 CREATE TABLE kube_event_object (

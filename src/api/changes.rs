@@ -1,5 +1,6 @@
 //! `/api/v1/changes`: what changed across environments, as JSON, CSV or an Atom feed.
 
+use super::csv;
 use crate::app::{AppState, changes};
 use crate::format::{entry_subject, visible};
 use crate::http::auth;
@@ -34,44 +35,33 @@ pub(super) async fn list(state: AppState, request: Request) -> Result<Response, 
     read.finish()?;
     let scope = auth::scope(&request)?;
     let found = state.queries.ask(&scope, at, ListChanges::new(&filter, &page)).await?;
-    let (media, text) = match form {
-        Form::Json => return respond::page(&request, &found),
-        Form::Csv => ("text/csv; charset=utf-8", csv(&found)),
-        Form::Atom => ("application/atom+xml; charset=utf-8", atom(&found)),
-    };
-    let response = respond::chosen(respond::tagged(&request.context, media, text.into_bytes()));
-    Ok(respond::with_next(response, &request, &[AT], found.metadata.next.as_deref()))
+    match form {
+        Form::Json => respond::page(&request, &found),
+        Form::Csv => Ok(csv::page(&request, COLUMNS, &found, cells)),
+        Form::Atom => {
+            let media = "application/atom+xml; charset=utf-8";
+            let text = atom(&found).into_bytes();
+            let response = respond::chosen(respond::tagged(&request.context, media, text));
+            Ok(respond::with_next(response, &request, &[AT], found.metadata.next.as_deref()))
+        }
+    }
 }
 
-const COLUMNS: &str = "time,offset,type,by,subject,summary,environments,clusters,follow_ups\r\n";
+const COLUMNS: &str = "time,offset,type,by,subject,summary,environments,clusters,follow_ups";
 
-/// RFC 4180, with a header.
-fn csv(page: &Page<FeedEntry>) -> String {
-    let row = |entry: &FeedEntry| {
-        let environments: Vec<_> = entry.environments.iter().map(|one| one.id.as_str()).collect();
-        let cells = [
-            entry.entry.observed_at.to_string(),
-            entry.entry.offset.to_string(),
-            entry.kind.to_string(),
-            entry.by.clone(),
-            entry_subject(&entry.entry),
-            entry.summary.clone(),
-            environments.join(" "),
-            entry.clusters.join(" "),
-            entry.follow_ups.to_string(),
-        ];
-        cells.map(|cell| csv_cell(&cell)).join(",") + "\r\n"
-    };
-    COLUMNS.to_owned() + &page.items.iter().map(row).collect::<String>()
-}
-
-/// A cell. What a spreadsheet would take for a formula is text: names and messages are a cluster's.
-fn csv_cell(text: &str) -> String {
-    let text = visible(text);
-    let mark = if text.starts_with(['=', '+', '-', '@']) { "'" } else { "" };
-    let is_quoted = text.contains([',', '"', '\r', '\n']);
-    let text = format!("{mark}{}", text.replace('"', "\"\""));
-    if is_quoted { format!("\"{text}\"") } else { text }
+fn cells(entry: &FeedEntry) -> Vec<String> {
+    let environments: Vec<_> = entry.environments.iter().map(|one| one.id.as_str()).collect();
+    vec![
+        entry.entry.observed_at.to_string(),
+        entry.entry.offset.to_string(),
+        entry.kind.to_string(),
+        entry.by.clone(),
+        entry_subject(&entry.entry),
+        entry.summary.clone(),
+        environments.join(" "),
+        entry.clusters.join(" "),
+        entry.follow_ups.to_string(),
+    ]
 }
 
 /// RFC 4287. An entry leads to its first environment, as it was after the change.
@@ -127,9 +117,6 @@ mod tests {
 
     #[test]
     fn what_clusters_say_breaks_out_of_no_format() {
-        assert_eq!(csv_cell("=1+1"), "'=1+1");
-        assert_eq!(csv_cell("a,\"b\""), "\"a,\"\"b\"\"\"");
-        assert_eq!(csv_cell("-x,y"), "\"'-x,y\"");
         assert_eq!(escaped("</title><script a=\"&\">"), "&lt;/title&gt;&lt;script a=&quot;&amp;&quot;&gt;");
         assert!(!escaped("a\u{1}b\u{ffff}").contains(['\u{1}', '\u{ffff}']));
     }

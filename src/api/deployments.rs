@@ -1,15 +1,17 @@
 //! `/api/v1/deployments`, and those to one environment.
 
-use super::catalog;
+use super::{catalog, csv};
 use crate::app::AppState;
-use crate::app::selection::globs;
+use crate::app::deployments::filter;
+use crate::format::deployment_time;
 use crate::http::auth;
-use crate::http::params::{ENVIRONMENT, PROJECT, PROJECT_ONE, STATUS};
+use crate::http::params::{ENVIRONMENT, FORMAT, PROJECT_ONE};
 use crate::http::problem::Problem;
 use crate::http::request::Request;
 use crate::http::respond::{self, Response};
 use strandline_model::EnvironmentId;
-use strandline_query::{DeploymentFilter, GetDeployment, ListDeployments};
+use strandline_protocol::Deployment;
+use strandline_query::{GetDeployment, ListDeployments};
 
 /// Deployments, filtered.
 pub(super) async fn list(state: AppState, request: Request) -> Result<Response, Problem> {
@@ -29,12 +31,37 @@ async fn filtered(
     environment: Option<EnvironmentId>,
 ) -> Result<Response, Problem> {
     let mut read = request.query.reader();
-    let (at, page) = (read.at(), read.page());
-    let filter =
-        DeploymentFilter { environment, projects: globs(&mut read, PROJECT), statuses: read.words(STATUS) };
+    let (at, page, filter) = (read.at(), read.page(), filter(&mut read, environment));
+    let form = read.word(FORMAT).unwrap_or_default();
     read.finish()?;
     let found = state.queries.ask(&auth::scope(&request)?, at, ListDeployments::new(&filter, &page)).await?;
-    respond::page(&request, &found)
+    match form {
+        csv::Form::Json => respond::page(&request, &found),
+        csv::Form::Csv => Ok(csv::page(&request, COLUMNS, &found, cells)),
+    }
+}
+
+const COLUMNS: &str = "time,id,environment,project,status,ref,commit,user,job,agent,namespace";
+
+fn cells(item: &Deployment) -> Vec<String> {
+    let spec = &item.spec;
+    let (agent, namespace) = match &spec.agent {
+        Some(agent) => (agent.agent.to_string(), agent.kubernetes_namespace.clone()),
+        None => Default::default(),
+    };
+    vec![
+        deployment_time(item).to_string(),
+        spec.id.to_string(),
+        spec.environment.to_string(),
+        spec.project.clone(),
+        spec.status.to_string(),
+        spec.reference.clone(),
+        spec.sha.clone(),
+        spec.user.clone(),
+        spec.job.as_ref().map(|job| job.name.clone()).unwrap_or_default(),
+        agent,
+        namespace,
+    ]
 }
 
 /// One deployment.

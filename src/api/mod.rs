@@ -5,6 +5,7 @@ mod catalog;
 mod changes;
 mod clusters;
 mod coverage;
+mod csv;
 mod deployments;
 mod diffs;
 pub mod document;

@@ -11,7 +11,7 @@ use crate::http::params::{
     AGENT, AT, BELOW, BODIES, BUCKETS, BY, CHILDREN, CLUSTER, CLUSTERS, COLLAPSE, CONTINUE, CONTROLLERS,
     DEPTH, ENVIRONMENT, FIELD, FORMAT, FROM, GONE, GROUP, GROUP_BY, HEALTH, HEALTH_ONE, IGNORE, IMAGE,
     INCLUDE, KIND, LABELS, LANE, LIMIT, MAP, NAME, NAMESPACE, ORDER, OWNER, PROJECT, PROJECT_ONE, PROTECTED,
-    Q, REASON, REF, REGION, SINCE, STATE, STATUS, TAG, TIER, TIMEOUT, TO, TYPE, TZ, UNDER, UNTIL, VAR,
+    Q, REASON, REF, REFS, REGION, SINCE, STATE, STATUS, TAG, TIER, TIMEOUT, TO, TYPE, TZ, UNDER, UNTIL, VAR,
     VERBOSE, VIEW, WATCH, WINDOW, WITH,
 };
 use crate::http::respond;
@@ -83,6 +83,30 @@ pub const ROUTES: &[Route<AppState>] = &[
         ],
         |state, request| Box::pin(changes::list(state, request)),
     ),
+    Route::at("/api/v1/events").get(
+        &[
+            TIER,
+            REGION,
+            PROJECT,
+            GROUP,
+            CLUSTERS,
+            AGENT,
+            STATE,
+            NAME,
+            LABELS,
+            ENVIRONMENT,
+            SINCE,
+            UNTIL,
+            TYPE,
+            REASON,
+            FORMAT,
+            AT,
+            TZ,
+            LIMIT,
+            CONTINUE,
+        ],
+        |state, request| Box::pin(events::list(state, request)),
+    ),
     Route::at("/api/v1/rebuild")
         .get(&[], |state, request| Box::pin(rebuild::report(state, request)))
         .post(&[], |state, request| Box::pin(rebuild::begin(state, request))),
@@ -130,11 +154,10 @@ pub const ROUTES: &[Route<AppState>] = &[
     Route::at("/api/v1/environments/{id}/onset")
         .cached()
         .get(&[HEALTH_ONE, WINDOW, AT, TZ], |state, request| Box::pin(onset::of_environment(state, request))),
-    Route::at("/api/v1/environments/{id}/deployments")
-        .cached()
-        .get(&[PROJECT, STATUS, AT, TZ, LIMIT, CONTINUE], |state, request| {
-            Box::pin(deployments::of_environment(state, request))
-        }),
+    Route::at("/api/v1/environments/{id}/deployments").cached().get(
+        &[PROJECT, STATUS, REFS, BY, SINCE, UNTIL, FORMAT, AT, TZ, LIMIT, CONTINUE],
+        |state, request| Box::pin(deployments::of_environment(state, request)),
+    ),
     Route::at("/api/v1/environments/{id}/diff").get(
         &[FROM, TO, AT, TZ, WITH, MAP, CHILDREN, INCLUDE, IGNORE, FORMAT, LIMIT, CONTINUE],
         |state, request| Box::pin(diffs::of_environment(state, request)),
@@ -169,9 +192,31 @@ pub const ROUTES: &[Route<AppState>] = &[
         .delete(&[], |state, request| Box::pin(catalog::delete_agent(state, request))),
     Route::at("/api/v1/deployments")
         .cached()
-        .get(&[ENVIRONMENT, PROJECT, STATUS, AT, TZ, LIMIT, CONTINUE], |state, request| {
-            Box::pin(deployments::list(state, request))
-        })
+        .get(
+            &[
+                ENVIRONMENT,
+                PROJECT,
+                TIER,
+                REGION,
+                GROUP,
+                CLUSTERS,
+                AGENT,
+                STATE,
+                NAME,
+                LABELS,
+                STATUS,
+                REFS,
+                BY,
+                SINCE,
+                UNTIL,
+                FORMAT,
+                AT,
+                TZ,
+                LIMIT,
+                CONTINUE,
+            ],
+            |state, request| Box::pin(deployments::list(state, request)),
+        )
         .post(&[], |state, request| Box::pin(catalog::post_deployment(state, request))),
     Route::at("/api/v1/deployments/{id}")
         .cached()

@@ -4,7 +4,9 @@
 pub mod access;
 mod announcement;
 pub mod changes;
+pub mod deployments;
 pub mod diffs;
+pub mod events;
 pub mod finding;
 pub mod images;
 mod links;

@@ -5,8 +5,10 @@ mod address;
 mod backup;
 mod changes;
 mod config;
+mod deployments;
 mod diff;
 mod doctor;
+mod events;
 mod filter;
 mod login;
 mod objects;
@@ -26,17 +28,19 @@ pub use address::{AddressArgs, TokenText};
 pub use backup::{BackupArgs, RestoreArgs};
 pub use changes::ChangesArgs;
 pub use config::{ConfigCommand, ConfigFileArgs};
+pub use deployments::DeploymentsArgs;
 pub use diff::{DiffArgs, DiffFormat};
 pub(super) use doctor::RoleWidth;
 pub use doctor::{DoctorArgs, ReportFormat};
+pub use events::EventsArgs;
 pub use filter::{DeclaredArgs, EnvironmentsArgs, FilterArgs, OverviewArgs};
 pub use login::{ContextCommand, LoginArgs, LoginFlow, LogoutArgs, WhoamiArgs};
 pub use objects::{EdgesArgs, HealthArgs, LineFormat, ObjectsArgs};
 pub use output::{ColorChoice, ListArgs, OutputArgs, OutputFormat, ServerArgs, WatchArgs};
 pub use probe::ProbeArgs;
 pub use read::{
-    CoverageArgs, EventsArgs, GetCommand, HistoryArgs, LeftBehindArgs, ReadCommand, TreeArgs, VersionArgs,
-    WaitArgs, WaitCondition, WhyArgs,
+    CoverageArgs, GetCommand, HistoryArgs, LeftBehindArgs, ReadCommand, TreeArgs, VersionArgs, WaitArgs,
+    WaitCondition, WhyArgs,
 };
 pub use redact::RedactArgs;
 pub use search::SearchArgs;

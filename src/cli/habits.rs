@@ -10,6 +10,9 @@ use super::args::Cli;
 /// The command that lists resources of the kinds of Kubernetes.
 const RESOURCES: &str = "resources";
 
+/// What kubectl calls Events, which are no resources here.
+const EVENTS: [&str; 3] = ["events", "event", "ev"];
+
 /// The arguments with each option behind the command that takes it. What is not understood stays as it is, for the parser
 /// to say so.
 pub fn reorder(given: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
@@ -33,6 +36,11 @@ pub fn reorder(given: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
             Some(found) => {
                 ordered.push(word.clone());
                 command = found;
+            }
+            None if command.get_name() == "get" && EVENTS.contains(&text) => {
+                ordered.pop();
+                ordered.push("events".into());
+                break;
             }
             None if command.get_name() == "get" => {
                 ordered.extend(get(command, text, rest, moved));
@@ -163,6 +171,8 @@ mod tests {
             ("get po -n shop web-0 -o yaml", "get resources po/web-0 -n shop -o yaml"),
             ("get pods -A", "get resources --kind pods -A"),
             ("get resources -e x", "get resources -e x"),
+            ("get -o wide events --group shop", "events -o wide --group shop"),
+            ("get ev", "events"),
             ("get resource deploy/web", "get resource deploy/web"),
         ] {
             assert_eq!(reordered(given), expected, "{given}");

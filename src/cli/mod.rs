@@ -16,10 +16,12 @@ mod config;
 mod context;
 mod contexts;
 mod coverage;
+mod deployments;
 mod diff;
 mod doctor;
 mod edges;
 mod error;
+mod events;
 mod follow;
 mod forget;
 mod habits;
@@ -66,13 +68,13 @@ mod why;
 pub use args::{
     AccessCheckArgs, AccessCommand, AddressArgs, BackupArgs, ChangesArgs, Cli, ColorChoice, Command,
     CompletionArgs, ConfigCommand, ConfigFileArgs, ContextCommand, CoverageArgs, DeclaredArgs, DemoArgs,
-    DiffArgs, DiffFormat, DoctorArgs, EdgesArgs, EnvironmentsArgs, EventsArgs, ExportArgs, FilterArgs,
-    FindArgs, ForgetArgs, GetCommand, HealthArgs, HistoryArgs, ImagesArgs, ImportArgs, ImportForm, KindsArgs,
-    LeftBehindArgs, LineFormat, ListArgs, LoginArgs, LoginFlow, LogoutArgs, ManArgs, ObjectsArgs, OnsetArgs,
-    OpenArgs, OutputArgs, OutputFormat, OverviewArgs, PlaceArgs, ProbeArgs, ReadCommand, RebuildArgs,
-    RedactArgs, RelistArgs, ReportFormat, RestoreArgs, SearchArgs, ServeArgs, ServerArgs, Subject,
-    TimelineArgs, TokenArgs, TokenText, TreeArgs, VersionArgs, WaitArgs, WaitCondition, WatchArgs,
-    WhoamiArgs, WhyArgs,
+    DeploymentsArgs, DiffArgs, DiffFormat, DoctorArgs, EdgesArgs, EnvironmentsArgs, EventsArgs, ExportArgs,
+    FilterArgs, FindArgs, ForgetArgs, GetCommand, HealthArgs, HistoryArgs, ImagesArgs, ImportArgs,
+    ImportForm, KindsArgs, LeftBehindArgs, LineFormat, ListArgs, LoginArgs, LoginFlow, LogoutArgs, ManArgs,
+    ObjectsArgs, OnsetArgs, OpenArgs, OutputArgs, OutputFormat, OverviewArgs, PlaceArgs, ProbeArgs,
+    ReadCommand, RebuildArgs, RedactArgs, RelistArgs, ReportFormat, RestoreArgs, SearchArgs, ServeArgs,
+    ServerArgs, Subject, TimelineArgs, TokenArgs, TokenText, TreeArgs, VersionArgs, WaitArgs, WaitCondition,
+    WatchArgs, WhoamiArgs, WhyArgs,
 };
 pub use completion::answer_shell;
 pub use error::{CliError, Exit, Outcome};

@@ -5,8 +5,8 @@ use serde_json::json;
 use super::address::{self, Address, below};
 use super::answers::{parameters, print_at, print_list, print_one, reference, typed};
 use super::args::{
-    EnvironmentsArgs, EventsArgs, GetCommand, HistoryArgs, ListArgs, OutputFormat, PlaceArgs, ReadCommand,
-    Subject, TreeArgs, VersionArgs,
+    EnvironmentsArgs, GetCommand, HistoryArgs, ListArgs, OutputFormat, PlaceArgs, ReadCommand, Subject,
+    TreeArgs, VersionArgs,
 };
 use super::client::Client;
 use super::error::{CliError, Exit};
@@ -15,12 +15,15 @@ use super::output::{Paint, document, drawing, write};
 use super::query::{Add, Parameters};
 use super::runtime::runtime;
 use super::views::Listed;
-use super::{catalog, changes, coverage, images, onset, overview, search, timeline, tree, wait, watch, why};
+use super::{
+    catalog, changes, coverage, deployments, events, images, onset, overview, search, timeline, tree, wait,
+    watch, why,
+};
 use crate::build_info::BuildInfo;
 use crate::format::visible;
 use strandline_protocol::{
-    Agent, Answer, Cluster, Collapse, Deployment, Environment, FoldedEvent, Graph, Project, ProjectGroup,
-    Resource, ResourceDetail, Version,
+    Agent, Answer, Cluster, Collapse, Environment, Graph, Project, ProjectGroup, Resource, ResourceDetail,
+    Version,
 };
 use strandline_query::Presence;
 use strandline_syntax::percent_encode;
@@ -41,7 +44,7 @@ pub(super) fn run(command: &ReadCommand) -> Result<(), CliError> {
             ReadCommand::Changes(args) => changes::list(args).await,
             ReadCommand::History(args) if !args.field.is_empty() => images::fields(args).await,
             ReadCommand::History(args) => history(args).await,
-            ReadCommand::Events(args) => events(args).await,
+            ReadCommand::Events(args) => events::list(args).await,
             ReadCommand::Coverage(args) => coverage::list(args).await,
             ReadCommand::LeftBehind(args) => catalog::left_behind(args).await,
             ReadCommand::Wait(args) => wait::wait(args).await,
@@ -59,11 +62,7 @@ async fn get(command: &GetCommand) -> Result<(), CliError> {
             print_one::<Project>("project", "projects", id, list).await
         }
         GetCommand::Agents { id: Some(id), list } => print_one::<Agent>("agent", "agents", id, list).await,
-        GetCommand::Deployments { id: Some(id), project, list, .. } => {
-            let query = parameters(&list.server).add("project", project);
-            let what = format!("reading deployment {id}");
-            print_at::<Deployment>(&what, &format!("/api/v1/deployments/{id}"), &query, list).await
-        }
+        GetCommand::Deployments(args) => deployments::list(args).await,
         GetCommand::Projects { id: None, list } => {
             print_list::<Project>("projects", "/api/v1/projects", parameters(&list.server), list).await
         }
@@ -72,13 +71,6 @@ async fn get(command: &GetCommand) -> Result<(), CliError> {
         }
         GetCommand::Agents { id: None, list } => {
             print_list::<Agent>("agents", "/api/v1/agents", parameters(&list.server), list).await
-        }
-        GetCommand::Deployments { id: None, environment, project, status, list } => {
-            let query = parameters(&list.server)
-                .add("environment", environment.as_slice())
-                .add("project", project)
-                .add("status", status);
-            print_list::<Deployment>("deployments", "/api/v1/deployments", query, list).await
         }
         GetCommand::Environments(args) => {
             let query = overview::filtered(parameters(&args.list.server), &args.filter);
@@ -138,21 +130,6 @@ async fn history(args: &HistoryArgs) -> Result<(), CliError> {
     let query =
         parameters(&args.list.server).add("cluster", cluster.as_slice()).add("bodies", bodies.as_slice());
     print_list::<Version>("versions", &path, query, &args.list).await
-}
-
-async fn events(args: &EventsArgs) -> Result<(), CliError> {
-    let (path, cluster) = match (&args.resource, &args.environment) {
-        (Some(subject), _) => below(subject, &args.place, &args.list.server, "events").await?,
-        (None, Some(id)) => (format!("/api/v1/environments/{}/events", percent_encode(id.as_str())), None),
-        (None, None) => {
-            return Err(CliError::new("reading events", "no environment or resource given").exit(Exit::Usage));
-        }
-    };
-    let query = parameters(&args.list.server)
-        .add("cluster", cluster.as_slice())
-        .add("type", &args.r#type)
-        .add("reason", &args.reason);
-    print_list::<FoldedEvent>("events", &path, query, &args.list).await
 }
 
 /// One resource: its object in the forms for programs, or the line that lists have of it.

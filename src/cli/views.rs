@@ -5,8 +5,8 @@ use super::table::{Cell, Table};
 use crate::format::{age, clock_time, link_verb};
 use strandline_model::{Target, Timestamp, Uid};
 use strandline_protocol::{
-    Cluster, Environment, EnvironmentAccess, FoldedEvent, FoundResource, Resource, ResourceDetail,
-    ResourceEdge, Version, VersionChange,
+    Cluster, Environment, EnvironmentAccess, FoundResource, Resource, ResourceDetail, ResourceEdge, Version,
+    VersionChange,
 };
 
 /// Something that tables show.
@@ -224,33 +224,6 @@ impl Listed for Version {
 
     fn name(&self) -> String {
         format!("version/{}", self.id)
-    }
-}
-
-impl Listed for FoldedEvent {
-    const HEADERS: (&'static [&'static str], &'static [&'static str]) = (
-        &["LAST SEEN", "TYPE", "REASON", "OBJECT", "COUNT", "MESSAGE"],
-        &["FIRST SEEN", "COMPONENT", "CLUSTER", "NAMESPACE", "UID"],
-    );
-
-    fn cells(&self, now: Timestamp) -> Vec<Cell> {
-        vec![
-            Cell::text(age(self.last_at, now)),
-            Cell::text(&self.r#type),
-            Cell::text(&self.reason),
-            Cell::text(format!("{}/{}", self.key.kind.kind.to_lowercase(), self.key.name)),
-            Cell::text(self.count.to_string()),
-            Cell::text(&self.note),
-            Cell::text(age(self.first_at, now)),
-            Cell::text(&self.component),
-            Cell::text(&self.key.cluster),
-            Cell::text(&self.key.namespace),
-            Cell::text(self.uid.as_str()),
-        ]
-    }
-
-    fn name(&self) -> String {
-        format!("event/{}", self.id)
     }
 }
 

@@ -158,7 +158,11 @@ fn view(request: &Request, found: &Page<FeedEntry>, now: Timestamp) -> ChangesPa
 }
 
 /// What there is to choose from; several that are chosen together are a choice of their own.
-fn choices<const N: usize>(request: &Request, parameter: Parameter, words: [&'static str; N]) -> Vec<Choice> {
+pub(super) fn choices<const N: usize>(
+    request: &Request,
+    parameter: Parameter,
+    words: [&'static str; N],
+) -> Vec<Choice> {
     let chosen = request.query.reader().texts(parameter).join(",").to_lowercase();
     let several = (!chosen.is_empty() && !words.contains(&chosen.as_str())).then(|| chosen.clone());
     let all = words.into_iter().map(str::to_owned).chain(several);

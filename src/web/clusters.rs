@@ -105,6 +105,8 @@ struct ClusterPage {
     all: String,
     agents: Vec<AgentRow>,
     json: String,
+    changes: String,
+    events: String,
 }
 
 /// All clusters.
@@ -228,6 +230,8 @@ fn view(request: &Request, found: &ClusterData, now: Timestamp) -> ClusterPage {
         all: within(&shell, CLUSTERS, &cluster.id),
         agents: found.agents.iter().map(|agent| AgentRow::new(&shell, agent)).collect(),
         json: shell.href("/api/v1/coverage", &[(CLUSTERS, &cluster.id)]),
+        changes: shell.href("/changes", &[(CLUSTERS, &cluster.id)]),
+        events: shell.href("/events", &[(CLUSTERS, &cluster.id)]),
         shell,
     }
 }

@@ -33,18 +33,21 @@ pub(super) struct Line {
 }
 
 pub(super) fn lines(shell: &Shell, events: &[FoldedEvent], now: Timestamp) -> Vec<Line> {
+    events.iter().map(|event| line(shell, event, now)).collect()
+}
+
+pub(super) fn line(shell: &Shell, event: &FoldedEvent, now: Timestamp) -> Line {
     let shown = |text: &str| visible(text).into_owned();
-    let href = |event: &FoldedEvent| resource_href(shell, &event.uid, &event.key.cluster);
-    let line = |event: &FoldedEvent| Line {
+    let href = || resource_href(shell, &event.uid, &event.key.cluster);
+    Line {
         warning: event.r#type != EventType::Normal.as_str(),
         r#type: shown(&event.r#type),
         reason: shown(&event.reason),
         note: shown(&event.note),
         object: shown(&format!("{} {}", event.key.kind.kind, event.key.name)),
-        href: (!event.uid.as_str().is_empty()).then(|| href(event)),
+        href: (!event.uid.as_str().is_empty()).then(href),
         count: event.count,
         last: Time::new(event.last_at, now),
         component: shown(&event.component),
-    };
-    events.iter().map(line).collect()
+    }
 }

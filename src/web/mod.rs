@@ -15,6 +15,7 @@ mod diff;
 mod edges;
 mod environment;
 mod environments;
+mod event_feed;
 mod events;
 mod field;
 mod graph;
@@ -50,8 +51,8 @@ use crate::http::context::Context;
 use crate::http::params::{
     AGENT, AT, BY, CHILDREN, CLUSTER, CLUSTERS, COLLAPSE, CONTINUE, CONTROLLERS, ENVIRONMENT, FROM, GROUP,
     GROUP_BY, HEALTH, IGNORE, IMAGE, INCLUDE, LABELS, MAP, NAME, NAMESPACE, ORDER, PROJECT, PROJECT_ONE,
-    PROTECTED, Q, Query, REF, REGION, SINCE, STATE, TAG, TIER, TO, TYPE, TZ, UNDER, UNTIL, VAR, VIEW, WINDOW,
-    WITH,
+    PROTECTED, Q, Query, REASON, REF, REGION, SINCE, STATE, TAG, TIER, TO, TYPE, TZ, UNDER, UNTIL, VAR, VIEW,
+    WINDOW, WITH,
 };
 use crate::http::problem::Problem;
 use crate::http::respond::{self, Response};
@@ -97,6 +98,29 @@ pub const ROUTES: &[Route<AppState>] = &[
             CONTINUE,
         ],
         |state, request| Box::pin(answer(state, request, changes::page)),
+    ),
+    Route::at("/events").get(
+        &[
+            TIER,
+            REGION,
+            PROJECT,
+            GROUP,
+            CLUSTERS,
+            AGENT,
+            STATE,
+            NAME,
+            LABELS,
+            ENVIRONMENT,
+            SINCE,
+            UNTIL,
+            TYPE,
+            REASON,
+            AT,
+            TZ,
+            SPAN,
+            CONTINUE,
+        ],
+        |state, request| Box::pin(answer(state, request, event_feed::page)),
     ),
     Route::at("/search")
         .get(&[Q, TYPE, AT, TZ], |state, request| Box::pin(answer(state, request, search::page))),

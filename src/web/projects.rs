@@ -44,6 +44,7 @@ struct ProjectPage {
     deployments: Vec<deployments::Line>,
     changes: Vec<changes::Row>,
     changes_href: String,
+    events_href: String,
     agents: Vec<AgentRow>,
     json: Option<String>,
 }
@@ -129,6 +130,7 @@ fn view(request: &Request, found: &ProjectData, templates: &LinkTemplates, now: 
         deployments: deployments::lines(&shell, &found.deployments, path, &templates.deployments, now),
         changes: found.changes.iter().map(|entry| changes::row(entry, now)).collect(),
         changes_href: shell.href("/changes", &[(PROJECT, &place), (SINCE, &since)]),
+        events_href: shell.href("/events", &[(PROJECT, &place), (SINCE, &since)]),
         agents: found.agents.iter().map(|agent| AgentRow::new(&shell, agent)).collect(),
         json: found
             .project

@@ -90,9 +90,10 @@ pub(super) struct MainLink {
 }
 
 /// The pages that the header of every page links to.
-const LINKS: [(&str, &str); 6] = [
+const LINKS: [(&str, &str); 7] = [
     ("Overview", "/"),
     ("Changes", "/changes"),
+    ("Events", "/events"),
     ("Images", "/images"),
     ("Clusters", "/clusters"),
     ("Agents", "/agents"),

@@ -6,6 +6,7 @@ pub(super) mod deployment;
 mod diff;
 mod environment;
 mod escaping;
+mod event_feed;
 mod hostile;
 mod search;
 pub(super) mod start;

@@ -94,6 +94,15 @@ fn pod(namespace: &str, name: &str, round: u64, waiting: bool) -> Value {
     })
 }
 
+/// What a hostile kubelet reports of the Pod that is ill.
+fn event(uid: &str) -> Value {
+    json!({
+        "apiVersion": "v1", "kind": "Event", "metadata": {"name": "ill.1", "namespace": "shop"}, "type": "Warning",
+        "involvedObject": {"apiVersion": "v1", "kind": "Pod", "namespace": "shop", "name": "ill", "uid": uid},
+        "reason": "BackOff", "message": HOSTILE, "count": 3, "source": {"component": "kubelet <b>1</b>"},
+    })
+}
+
 /// Records that a deployment to the environment ended.
 async fn deploy(server: &Server, id: u64, reference: &str, status: &str) -> Result<()> {
     let spec = json!({
@@ -159,6 +168,8 @@ async fn pages_work_in_a_browser() -> Result<()> {
     let ill =
         items(&list).find(|one| one["name"] == "ill").and_then(|one| one["id"].as_str()).ok_or("no pod")?;
     let offset = list["metadata"]["offset"].as_u64().ok_or("no offset")?;
+    simulated.apply(event(ill));
+    server.until("/events?reason=BackOff", |list| items(list).count() > 0).await?;
     let scenario = json!({
         "environment": "shop.web.production", "pulse": "shop.pulse.production", "resource": ill,
         "before": offset - 1, "deployment": 2,

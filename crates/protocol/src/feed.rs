@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Entry, OnsetPlace};
-use strandline_model::{EnvironmentId, Happening, Tier};
+use super::{Entry, FoldedEvent, OnsetPlace};
+use strandline_model::{EnvironmentId, Happening, Offset, Tier};
 use strandline_object_diff::Difference;
 use strandline_syntax::keywords;
 
@@ -90,6 +90,18 @@ impl FeedEntry {
     pub const FOLLOW_UPS: u64 = 1000;
     /// How long after a change what follows is counted for it.
     pub const FOLLOW_UP_SECONDS: u64 = 900;
+}
+
+/// What Kubernetes' Events say of an object, as a list across environments names it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FeedEvent {
+    /// Where it was said last, or where the object came to belong to the environments later.
+    pub offset: Offset,
+    /// The environments that the object belongs to, or belonged to then.
+    pub environments: Vec<FeedEnvironment>,
+    /// What was said, and how often by then.
+    #[serde(flatten)]
+    pub event: FoldedEvent,
 }
 
 /// An environment as a feed names it.

@@ -28,7 +28,7 @@ pub use diff::{
     ChangeType, DiffClusters, DiffCounts, EnvironmentAt, EnvironmentDiff, KindChanges, ResourceAt,
     ResourceChange, ResourceDiff, StateAt, VersionAt,
 };
-pub use feed::{FeedEntry, FeedEnvironment, FeedKind};
+pub use feed::{FeedEntry, FeedEnvironment, FeedEvent, FeedKind};
 pub use graph::{
     Below, Collapse, Edge, FarEnd, Graph, GraphNode, Group, KindBelow, MissingEnd, MissingReference,
     ResourceEdge, Why, WhyPath,

@@ -2,19 +2,20 @@
 
 use std::collections::BTreeSet;
 
-use rusqlite::{Connection, OptionalExtension, Row, named_params};
+use rusqlite::{Connection, OptionalExtension, Row, ToSql, named_params};
 use serde::Serialize;
 
+use crate::changes::Selection;
 use crate::concerns::Concerns;
 use crate::error::{QueryError, Result};
 use crate::filters::{DeploymentFilter, PageRequest};
 use crate::moment::Moment;
-use crate::page::Start;
 use crate::question::{Context, Question};
 use crate::scope::{ResolvedScope, one_of, sees};
+use crate::series::Span;
 use crate::words::Words;
-use crate::{environments, groups};
-use strandline_model::{DeploymentId, EnvironmentId};
+use crate::{environments, groups, spans};
+use strandline_model::{DeploymentId, EnvironmentFilter, EnvironmentId, Timestamp};
 use strandline_protocol::{Answer, Deployment, Page};
 use strandline_sqlite::column::{Json, VIEW};
 use strandline_syntax::Glob;
@@ -26,7 +27,7 @@ macro_rules! select_deployments {
     };
     ($from:literal, $tail:literal) => {
         concat!(
-            "SELECT d.spec, d.observed_at, d.id FROM ",
+            "SELECT d.spec, d.observed_at, d.id, d.environment_id, d.user, d.\"ref\" FROM ",
             $from,
             " WHERE d.from_offset <= :at AND d.to_offset > :at AND (:scope IS NULL
                 OR d.project IN (SELECT path FROM temp.sight_path)
@@ -51,7 +52,8 @@ macro_rules! list_deployments {
             "AND (:projects IS NULL OR d.project IN (SELECT value FROM json_each(:projects)))
             AND (:statuses IS NULL OR d.status IN (SELECT value FROM json_each(:statuses)))
             AND (:environment IS NULL OR d.environment_id = :environment)
-            AND d.id < :before ORDER BY d.id DESC LIMIT :limit"
+            AND (:since IS NULL OR d.status_at >= :since) AND (:until IS NULL OR d.status_at <= :until)
+            AND d.id >= :first AND d.id < :before ORDER BY d.id DESC"
         )
     };
 }
@@ -61,6 +63,12 @@ pub(super) const OF_ALL: &str = list_deployments!("deployment d");
 /// … those to one environment …
 pub(super) const OF_ENVIRONMENT: &str = list_deployments!(
     "(SELECT DISTINCT id FROM deployment WHERE environment_id = :environment) held CROSS JOIN deployment d ON d.id = held.id"
+);
+/// … those to some environments …
+pub(super) const OF_ENVIRONMENTS: &str = list_deployments!(
+    "(SELECT DISTINCT d.id FROM json_each(:environments) i CROSS JOIN deployment d INDEXED BY deployment_by_environment
+            ON d.environment_id = i.value AND d.id >= :first AND d.id < :before) held
+    CROSS JOIN deployment d ON d.id = held.id"
 );
 /// … and those to the environments that a scope sees, with those of its projects.
 pub(super) const OF_SCOPE: &str = list_deployments!(
@@ -72,37 +80,115 @@ pub(super) const OF_SCOPE: &str = list_deployments!(
     CROSS JOIN deployment d ON d.id = held.id"
 );
 
-fn list(
-    view: &Connection,
-    moment: &Moment,
-    scope: &ResolvedScope,
+/// The first number of what has taken a status since then; numbers are in the order in which deployments were first recorded,
+/// so that what is before need not be read.
+const FIRST: &str =
+    "SELECT coalesce(min(id), 0) FROM deployment INDEXED BY deployment_by_time WHERE status_at >= :since";
+
+/// Times between which a status was taken, where that is asked for; of a later page those of the first.
+type Between = (Option<i64>, Option<i64>);
+
+fn between(q: &Context<'_>, filter: &DeploymentFilter) -> Result<Between> {
+    let kept = |part: usize| q.start.after(part).parse().ok();
+    if filter.since.is_none() && filter.until.is_none() {
+        return Ok((None, None));
+    }
+    if !q.start.after(0).is_empty() {
+        return Ok((kept(1), kept(2)));
+    }
+    let Span { since, until } = spans::of(q.log, &q.moment, filter.since, filter.until)?;
+    Ok((filter.since.map(|_| since.as_micros()), Some(until.as_micros())))
+}
+
+/// What is read of deployments, the newest first, so many at most.
+fn rows<T>(
+    q: &Context<'_>,
     filter: &DeploymentFilter,
-    start: &Start,
-) -> Result<(Page<Deployment>, Vec<String>)> {
+    (since, until): Between,
+    limit: Option<usize>,
+    read: impl Fn(&Row<'_>) -> rusqlite::Result<T>,
+) -> Result<Vec<T>> {
+    let Context { view, moment, scope, start, .. } = q;
     let environment = match &filter.environment {
         Some(id) => Some(environments::seen(view, moment, scope, id)?.number),
         None => None,
     };
-    let sql = match environment {
-        Some(_) => OF_ENVIRONMENT,
-        None if scope.is_narrow() => OF_SCOPE,
-        None => OF_ALL,
+    let is_selected = filter.environments != EnvironmentFilter::default();
+    let mut selection = is_selected.then(|| Selection::seen(q, &filter.environments)).transpose()?;
+    let few = match &selection {
+        Some(selection) if selection.is_few()? => selection.numbers(),
+        _ => None,
     };
+    let sql = match (environment, &few) {
+        (Some(_), _) => OF_ENVIRONMENT,
+        (None, Some(_)) => OF_ENVIRONMENTS,
+        (None, None) if scope.is_narrow() => OF_SCOPE,
+        (None, None) => OF_ALL,
+    };
+    let first: i64 = match since.filter(|_| scope.is_everything()) {
+        Some(since) => view.prepare_cached(FIRST)?.query_row([since], |row| row.get(0))?,
+        None => 0,
+    };
+    let (at, scope_in_sql) = (moment.offset.as_i64(), scope.as_sql());
+    let before: i64 = start.after(0).parse().unwrap_or(i64::MAX);
+    let before = if limit.is_some() { before } else { i64::MAX };
+    let projects = projects(view, moment, scope, &filter.projects)?;
+    let statuses = one_of(&filter.statuses, |status| status.as_str());
+    let mut params: Vec<(&str, &dyn ToSql)> = vec![
+        (":at", &at),
+        (":scope", &scope_in_sql),
+        (":environment", &environment),
+        (":projects", &projects),
+        (":statuses", &statuses),
+        (":since", &since),
+        (":until", &until),
+        (":first", &first),
+        (":before", &before),
+    ];
+    if environment.is_none() && few.is_some() {
+        params.push((":environments", &few));
+    }
     let mut statement = view.prepare_cached(sql)?;
-    let before = start.after(0).parse().unwrap_or(i64::MAX);
-    let params = named_params! {
-        ":at": moment.offset.as_i64(), ":scope": scope.as_sql(),
-        ":environment": environment,
-        ":projects": projects(view, moment, scope, &filter.projects)?,
-        ":statuses": one_of(&filter.statuses, |status| status.as_str()),
-        ":before": before, ":limit": start.rows(),
+    let (mut rows, mut found) = (statement.query(params.as_slice())?, Vec::new());
+    while limit.is_none_or(|limit| found.len() < limit)
+        && let Some(row) = rows.next()?
+    {
+        let passes = |globs: &[Glob], column: &str| {
+            let text = row.get_ref(column)?.as_str()?;
+            Ok::<_, rusqlite::Error>(globs.is_empty() || globs.iter().any(|glob| glob.matches(text)))
+        };
+        if !passes(&filter.by, "user")? || !passes(&filter.refs, "ref")? {
+            continue;
+        }
+        if let Some(selection) = &mut selection
+            && selection.get(row.get("environment_id")?)?.is_none()
+        {
+            continue;
+        }
+        found.push(read(row)?);
+    }
+    Ok(found)
+}
+
+fn list(q: &Context<'_>, filter: &DeploymentFilter) -> Result<(Page<Deployment>, Vec<String>)> {
+    let Context { view, moment, scope, start, .. } = q;
+    let between = between(q, filter)?;
+    let limit = usize::try_from(start.rows()).unwrap_or(usize::MAX);
+    let read = |row: &Row<'_>| Ok((row.get("id")?, from_row(row)?));
+    let mut rows: Vec<(i64, Deployment)> = rows(q, filter, between, Some(limit), read)?;
+    let place = |id: &i64| {
+        let [since, until] = [between.0, between.1].map(|time| time.map(|time| time.to_string()));
+        vec![id.to_string(), since.unwrap_or_default(), until.unwrap_or_default()]
     };
-    let rows = statement.query_map(params, |row| Ok((row.get::<_, i64>("id")?, from_row(row)?)))?;
-    let mut rows = rows.collect::<rusqlite::Result<Vec<_>>>()?;
-    let next = start.finish(moment.offset, &mut rows, |(id, _)| vec![id.to_string()]);
-    let cursors = rows.iter().map(|(id, _)| start.token(moment.offset, &[id.to_string()])).collect();
+    let next = start.finish(moment.offset, &mut rows, |(id, _)| place(id));
+    let cursors = rows.iter().map(|(id, _)| start.token(moment.offset, &place(id))).collect();
     let items: Vec<_> = rows.into_iter().map(|(_, item)| item).collect();
-    let snapshot = moment.snapshot(view, scope, &Concerns::Everything)?;
+    let snapshot = match between {
+        (Some(since), _) => {
+            moment.snapshot_over(view, scope, &Concerns::Everything, Timestamp::from_micros(since))?
+        }
+        _ => moment.snapshot(view, scope, &Concerns::Everything)?,
+    };
     let unknown = || Words::of_deployments(filter).unknown(view, moment, scope);
     Ok((start.page(items, (snapshot, next), unknown)?, cursors))
 }
@@ -124,26 +210,6 @@ fn projects(
         paths.extend(known.into_iter().filter(|path| globs.iter().any(|glob| glob.matches_path(path))));
     }
     Ok(Some(serde_json::json!(paths).to_string()))
-}
-
-/// How many of the deployments to an environment are in sight, whatever a page holds of them.
-fn count(
-    view: &Connection,
-    moment: &Moment,
-    scope: &ResolvedScope,
-    of: &EnvironmentId,
-    filter: &DeploymentFilter,
-) -> Result<u64> {
-    let environment = environments::seen(view, moment, scope, of)?.number;
-    let params = named_params! {
-        ":at": moment.offset.as_i64(), ":scope": scope.as_sql(), ":environment": environment,
-        ":projects": projects(view, moment, scope, &filter.projects)?,
-        ":statuses": one_of(&filter.statuses, |status| status.as_str()),
-        // SQLite's way to say that there is no limit.
-        ":before": i64::MAX, ":limit": -1,
-    };
-    let sql = format!("SELECT count(*) FROM ({OF_ENVIRONMENT})");
-    Ok(view.prepare_cached(&sql)?.query_row(params, |row| row.get::<_, i64>(0))?.cast_unsigned())
 }
 
 /// A deployment by the view's number; none where it is not in sight.
@@ -208,10 +274,10 @@ impl Question for ListDeployments {
     }
 
     /// # Errors
-    /// [`QueryError::NotFound`] when the environment of the filter did not exist at that time.
+    /// [`QueryError::NotFound`] when the environment of the filter did not exist at that time,
+    /// [`QueryError::FutureOffset`] when the times begin or end after the moment.
     fn answer(&self, context: Context<'_>) -> Result<Self::Answer> {
-        let Context { view, moment, scope, start, .. } = context;
-        Ok(list(view, &moment, scope, &self.filter, &start)?.0)
+        Ok(list(&context, &self.filter)?.0)
     }
 }
 
@@ -229,8 +295,7 @@ impl Question for ListDeploymentsWithCursors {
     }
 
     fn answer(&self, context: Context<'_>) -> Result<Self::Answer> {
-        let Context { view, moment, scope, start, .. } = context;
-        list(view, &moment, scope, &self.0.filter, &start)
+        list(&context, &self.0.filter)
     }
 }
 
@@ -257,8 +322,8 @@ impl Question for CountDeployments {
     /// # Errors
     /// [`QueryError::NotFound`] when the environment did not exist at that time.
     fn answer(&self, context: Context<'_>) -> Result<Self::Answer> {
-        let Context { view, moment, scope, .. } = context;
-        count(view, &moment, scope, &self.environment, &self.filter)
+        let filter = DeploymentFilter { environment: Some(self.environment.clone()), ..self.filter.clone() };
+        Ok(rows(&context, &filter, between(&context, &filter)?, None, |_| Ok(()))?.len() as u64)
     }
 }
 

@@ -4,7 +4,7 @@
 //! be it before it came, since an Event may arrive before its object; and of a resource that ended there also what
 //! was said after its end. A scope sees of a resource what its environments show.
 
-use rusqlite::{Connection, Row, named_params};
+use rusqlite::{Connection, OptionalExtension, Row, named_params};
 use serde::Serialize;
 
 use crate::concerns::Concerns;
@@ -92,7 +92,7 @@ enum Whose {
     Resource(i64),
 }
 
-pub(super) fn from_row(row: &Row<'_>) -> rusqlite::Result<FoldedEvent> {
+fn from_row(row: &Row<'_>) -> rusqlite::Result<FoldedEvent> {
     Ok(FoldedEvent {
         id: row.get(0)?,
         key: ResourceKey {
@@ -110,6 +110,17 @@ pub(super) fn from_row(row: &Row<'_>) -> rusqlite::Result<FoldedEvent> {
         first_at: Timestamp::from_micros(row.get(12)?),
         last_at: Timestamp::from_micros(row.get(13)?),
     })
+}
+
+/// An Event, by the view's number, as it had been said by an offset.
+pub(super) fn as_of(view: &Connection, event: i64, offset: i64) -> Result<Option<FoldedEvent>> {
+    let sql = r#"SELECT lower(hex(k.identity)), c.name, k."group", k.kind, k.namespace, k.name, k.uid, k.type, k.reason,
+            k.note, k.component, n.count, n.first_at, n.last_at
+        FROM kube_event k JOIN cluster c ON c.id = k.cluster_id JOIN kube_event_count n ON n.event_id = k.id
+            AND n.from_offset = (SELECT max(from_offset) FROM kube_event_count WHERE event_id = k.id AND from_offset <= :at)
+        WHERE k.id = :id"#;
+    let params = named_params! { ":id": event, ":at": offset };
+    Ok(view.prepare_cached(sql)?.query_row(params, from_row).optional()?)
 }
 
 /// A page of Events, the newest first; of equally new ones those that arrived last.

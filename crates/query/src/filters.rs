@@ -2,7 +2,9 @@
 
 use serde::Serialize;
 
-use strandline_model::{At, CoverageState, DeploymentStatus, EnvironmentId, Health, KindName, Tier, Uid};
+use strandline_model::{
+    At, CoverageState, DeploymentStatus, EnvironmentFilter, EnvironmentId, Health, KindName, Tier, Uid,
+};
 use strandline_protocol::{Collapse, Graph, HealthHistory};
 use strandline_syntax::{Glob, ImagePattern, keywords};
 
@@ -67,10 +69,20 @@ pub struct CoverageFilter {
 pub struct DeploymentFilter {
     /// Only those to this environment.
     pub environment: Option<EnvironmentId>,
+    /// Only those to environments that this lets through at the moment; their health is not looked at.
+    pub environments: EnvironmentFilter,
     /// Only those of jobs of projects whose paths match one of these; empty for all.
     pub projects: Vec<Glob>,
     /// Only those that stand like this; empty for all.
     pub statuses: Vec<DeploymentStatus>,
+    /// Only those of branches and tags that match one of these; empty for all.
+    pub refs: Vec<Glob>,
+    /// Only those that somebody began whose name matches one of these; empty for all.
+    pub by: Vec<Glob>,
+    /// Only those that took their status at this time or later, a duration being one before the moment.
+    pub since: Option<At>,
+    /// Only those that took it at this time or before.
+    pub until: Option<At>,
 }
 
 /// Which uses of images a list holds.

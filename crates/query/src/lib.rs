@@ -14,6 +14,7 @@ mod diff;
 mod edges;
 mod environments;
 mod error;
+mod event_feed;
 mod events;
 mod fields;
 mod filters;
@@ -48,6 +49,7 @@ mod same_change;
 mod scope;
 mod search;
 mod series;
+mod spans;
 mod stretch;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
@@ -66,6 +68,7 @@ pub use diff::{CompareEnvironments, DiffEnvironment, DiffResource, PatchResource
 pub use edges::ListResourceEdges;
 pub use environments::{GetEnvironment, ListEnvironments, ListEnvironmentsWithCursors};
 pub use error::{QueryError, Result};
+pub use event_feed::{EventFeedFilter, ListEvents};
 pub use events::{EventFilter, ListEnvironmentEvents, ListResourceEvents};
 pub use fields::ListResourceFields;
 pub use filters::{

@@ -81,7 +81,7 @@ impl<'a> Words<'a> {
 
     /// Those of a filter of deployments.
     pub(super) fn of_deployments(filter: &'a DeploymentFilter) -> Self {
-        Words::default().globs("project", Of::Project, &filter.projects)
+        Words::of_environments(&filter.environments).globs("project", Of::Project, &filter.projects)
     }
 
     /// Those of a filter of images.

@@ -14,9 +14,9 @@ use rusqlite::params;
 use super::activity_draft::{ActivityDraft, OwnChange};
 use super::columns::OPEN;
 use super::context::Apply;
+use super::event_feed::Said;
 use super::feed;
 use strandline_model::{Happening, Hour, ResourceId};
-use strandline_object::kube_event::EventType;
 
 /// Writes what happened to resources.
 pub(super) fn write(at: &mut Apply<'_>) -> rusqlite::Result<()> {
@@ -26,7 +26,7 @@ pub(super) fn write(at: &mut Apply<'_>) -> rusqlite::Result<()> {
             at.ids.note_controller(at.connection, environment, manager, at.offset)?;
         }
     }
-    let mut events: HashMap<ResourceId, Vec<EarlierEvent>> = HashMap::new();
+    let mut events: HashMap<ResourceId, Vec<Said>> = HashMap::new();
     for (&(environment, id), &moved) in &moves {
         let own = own.and_then(|(own, change)| (own == id).then_some(change));
         let what = match moved {
@@ -70,13 +70,11 @@ const RESOURCES_OF_EVENT: [&str; 2] = [
         WHERE k.id = ?1 AND k.uid = ''"#,
 ];
 
-/// Events about a resource, with the offset at which each was said last.
+/// Events about a resource.
 const EVENTS_OF_RESOURCE: [&str; 2] = [
-    "SELECT k.id, k.type, coalesce((SELECT max(from_offset) FROM kube_event_count WHERE event_id = k.id), -1) AS last
-        FROM resource r JOIN kube_event k ON k.uid = r.uid AND k.uid <> '' AND k.cluster_id = r.cluster_id
+    "SELECT k.id FROM resource r JOIN kube_event k ON k.uid = r.uid AND k.uid <> '' AND k.cluster_id = r.cluster_id
         WHERE r.id = ?1",
-    r#"SELECT k.id, k.type, coalesce((SELECT max(from_offset) FROM kube_event_count WHERE event_id = k.id), -1) AS last
-        FROM resource r JOIN kind rk ON rk.id = r.kind_id
+    r#"SELECT k.id FROM resource r JOIN kind rk ON rk.id = r.kind_id
         JOIN kube_event k ON k.uid = '' AND k.name = r.name AND k.kind = rk.kind AND k.namespace = r.namespace
             AND k."group" = rk."group" AND k.cluster_id = r.cluster_id
         WHERE r.id = ?1"#,
@@ -92,8 +90,6 @@ const ENVIRONMENTS_OF_RESOURCE: [&str; 2] = [
 
 /// Writes an Event for the environments to which what it is about belongs; one that was said before is no news.
 pub(super) fn write_event(at: &mut Apply<'_>, event: i64, is_new: bool) -> rusqlite::Result<()> {
-    let sql = "SELECT type FROM kube_event WHERE id = ?1";
-    let r#type: String = at.connection.prepare_cached(sql)?.query_row([event], |row| row.get("type"))?;
     let mut environments = BTreeSet::new();
     for sql in RESOURCES_OF_EVENT {
         for resource in numbers(at, sql, params![event])? {
@@ -102,9 +98,14 @@ pub(super) fn write_event(at: &mut Apply<'_>, event: i64, is_new: bool) -> rusql
             }
         }
     }
-    let what = kind_of_event(&r#type);
+    if environments.is_empty() {
+        return Ok(());
+    }
+    let Some(said) = Said::last(at, event)? else { return Ok(()) };
+    let what = kind_of_event(&said);
     for environment in environments {
         insert(at, environment, what, event)?;
+        said.write(at, environment)?;
         if is_new && what == Happening::Warned {
             feed::insert(at, environment, what, event, None)?;
         }
@@ -112,22 +113,12 @@ pub(super) fn write_event(at: &mut Apply<'_>, event: i64, is_new: bool) -> rusql
     Ok(())
 }
 
-/// An Event that came before what it is about joined an environment.
-struct EarlierEvent {
-    id: i64,
-    what: Happening,
-    /// Where it was said last.
-    last: i64,
-}
-
-fn earlier_events(at: &Apply<'_>, id: ResourceId) -> rusqlite::Result<Vec<EarlierEvent>> {
+/// Events that came before what they are about joined an environment.
+fn earlier_events(at: &Apply<'_>, id: ResourceId) -> rusqlite::Result<Vec<Said>> {
     let mut events = Vec::new();
     for sql in EVENTS_OF_RESOURCE {
-        let mut statement = at.connection.prepare_cached(sql)?;
-        let mut rows = statement.query([id])?;
-        while let Some(row) = rows.next()? {
-            let what = kind_of_event(row.get_ref("type")?.as_str()?);
-            events.push(EarlierEvent { id: row.get("id")?, what, last: row.get("last")? });
+        for event in numbers(at, sql, [id])? {
+            events.extend(Said::last(at, event)?);
         }
     }
     Ok(events)
@@ -139,7 +130,7 @@ fn insert_earlier_events(
     at: &mut Apply<'_>,
     environment: i64,
     id: ResourceId,
-    events: &[EarlierEvent],
+    events: &[Said],
 ) -> rusqlite::Result<()> {
     if events.is_empty() {
         return Ok(());
@@ -148,17 +139,19 @@ fn insert_earlier_events(
         WHERE environment_id = ?1 AND resource_id = ?2 AND to_offset < ?3 AND from_offset < to_offset";
     let left: i64 =
         at.connection.prepare_cached(sql)?.query_row(params![environment, id, OPEN], |row| row.get(0))?;
-    for event in events.iter().filter(|event| event.last >= left) {
-        insert(at, environment, event.what, event.id)?;
-        if event.what == Happening::Warned {
-            feed::insert(at, environment, event.what, event.id, None)?;
+    for said in events.iter().filter(|said| said.offset >= left) {
+        let (what, event) = (kind_of_event(said), said.event);
+        insert(at, environment, what, event)?;
+        said.write_earlier(at, environment)?;
+        if what == Happening::Warned {
+            feed::insert(at, environment, what, event, None)?;
         }
     }
     Ok(())
 }
 
-fn kind_of_event(r#type: &str) -> Happening {
-    if r#type == EventType::Normal.as_str() { Happening::Said } else { Happening::Warned }
+fn kind_of_event(said: &Said) -> Happening {
+    if said.is_warning { Happening::Warned } else { Happening::Said }
 }
 
 /// Writes a deployment that is new, or has made progress.

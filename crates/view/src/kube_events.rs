@@ -23,6 +23,13 @@ struct Tally {
     last_at: i64,
 }
 
+impl Tally {
+    /// When it was said last, by the cluster's clock as far as that is not ahead of ours.
+    fn said_at(&self, observed_at: Timestamp) -> i64 {
+        self.last_at.min(observed_at.as_micros())
+    }
+}
+
 /// Applies a state of an Event object; `uid` is the Event's own, the same in both API groups that serve it.
 pub(super) fn apply(
     at: &mut Apply<'_>,
@@ -148,10 +155,12 @@ fn last(at: &Apply<'_>, id: i64) -> rusqlite::Result<Option<(i64, Tally)>> {
 }
 
 fn open(at: &Apply<'_>, id: i64, tally: Tally) -> rusqlite::Result<()> {
-    let sql = "INSERT INTO kube_event_count (event_id, from_offset, to_offset, count, first_at, last_at)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+    let sql =
+        "INSERT INTO kube_event_count (event_id, from_offset, to_offset, count, first_at, last_at, said_at)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+    let said_at = tally.said_at(at.observed_at);
     let Tally { count, first_at, last_at } = tally;
-    let row = params![id, at.offset, OPEN, count, first_at, last_at];
+    let row = params![id, at.offset, OPEN, count, first_at, last_at, said_at];
     at.connection.prepare_cached(sql)?.execute(row)?;
     Ok(())
 }

@@ -17,6 +17,7 @@ mod due;
 mod edges;
 mod environment_health;
 mod error;
+mod event_feed;
 mod examine;
 mod feed;
 mod file;
@@ -51,6 +52,7 @@ pub use columns::{COUNTS, CountColumns, MemberHealth, OPEN, read_counts, read_co
 pub use context::Touched;
 pub use due::NextDue;
 pub use error::ProjectorError;
+pub use event_feed::reason_mark;
 pub use examine::examine;
 pub use file::{ViewState, inspect, inspect_at_rest, is_current, numbers, open_at_rest, open_reader, path};
 pub use members::{Members, members_ever};

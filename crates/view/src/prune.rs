@@ -264,7 +264,7 @@ fn floor_of_kind(table: &str) -> Option<String> {
 }
 
 /// What only intervals need, or what they count.
-fn dependents(any_kinds: bool) -> [(&'static str, String); 12] {
+fn dependents(any_kinds: bool) -> [(&'static str, String); 13] {
     let kept = "(SELECT max(from_offset) FROM stretch WHERE from_offset <= :floor)";
     let unused = |table: &str, by: &str, column: &str| {
         format!("NOT EXISTS (SELECT 1 FROM {by} WHERE {by}.{column} = {table}.id)")
@@ -283,6 +283,13 @@ fn dependents(any_kinds: bool) -> [(&'static str, String); 12] {
     [
         ("stretch_health", format!("stretch < {kept}")),
         ("stretch", format!("from_offset < {kept}")),
+        // A row shows a count, and goes with it.
+        (
+            "event_feed",
+            r#"NOT EXISTS (SELECT 1 FROM kube_event_count n
+                WHERE n.event_id = event_feed.event_id AND n.from_offset = event_feed."offset")"#
+                .to_owned(),
+        ),
         ("kube_event", unused("kube_event", "kube_event_count", "event_id")),
         ("kube_event_object", counted_before),
         ("resource", unused("resource", "version", "resource_id")),

@@ -29,9 +29,10 @@ use strandline_model::{
 };
 use strandline_object::kube_event::EventType;
 use strandline_protocol::{
-    Answer, Cluster, Collapse, FarEnd, FoldedEvent, FoundResource, Gap, Gone, LastChange, ObjectText,
-    Overview, OverviewCounts, OverviewEnvironment, OverviewGroup, Page, PageMetadata, ResourceDetail,
-    ResourceEdge, SearchMatch, SearchType, Snapshot, Version, VersionChange, WatchCoverage, WatchGap,
+    Answer, Cluster, Collapse, FarEnd, FeedEnvironment, FeedEvent, FoldedEvent, FoundResource, Gap, Gone,
+    LastChange, ObjectText, Overview, OverviewCounts, OverviewEnvironment, OverviewGroup, Page, PageMetadata,
+    ResourceDetail, ResourceEdge, SearchMatch, SearchType, Snapshot, Version, VersionChange, WatchCoverage,
+    WatchGap,
 };
 use strandline_query::ResourceOrder;
 
@@ -378,6 +379,20 @@ fn events_have_the_documented_shape() {
     let bare = FoldedEvent { uid: Uid::default(), note: String::new(), ..folded_event("Odd", "") };
     holds("EventPage", &page(vec![folded_event("Warning", "BackOff"), bare]));
     holds("EventPage", &empty::<FoldedEvent>());
+    let environment = FeedEnvironment {
+        id: EnvironmentId::new("shop.web.production"),
+        project: "shop/web".into(),
+        name: "production".into(),
+        tier: Tier::Production,
+        region: String::new(),
+    };
+    let event = FeedEvent {
+        offset: Offset::new(7),
+        environments: vec![environment],
+        event: folded_event("Warning", "BackOff"),
+    };
+    holds("FeedEventPage", &page(vec![event]));
+    holds("FeedEventPage", &empty::<FeedEvent>());
 }
 
 #[test]

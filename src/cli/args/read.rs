@@ -7,14 +7,15 @@ use clap::{Args, Subcommand};
 
 use super::address::AddressArgs;
 use super::changes::ChangesArgs;
+use super::deployments::DeploymentsArgs;
+use super::events::EventsArgs;
 use super::filter::{EnvironmentsArgs, OverviewArgs};
 use super::output::{ListArgs, OutputArgs, ServerArgs, WatchArgs};
 use super::search::SearchArgs;
 use super::subject::{FindArgs, ImagesArgs, PlaceArgs, Subject};
 use super::timeline::{OnsetArgs, TimelineArgs};
-use super::values::{deployment, environment, number, uid};
-use strandline_model::{CoverageState, DeploymentStatus, EnvironmentId, Health, Uid, parse_duration};
-use strandline_object::kube_event::EventType;
+use super::values::{environment, number, uid};
+use strandline_model::{CoverageState, EnvironmentId, Health, Uid, parse_duration};
 use strandline_protocol::{Collapse, Graph, Why};
 use strandline_query::ResourceOrder;
 
@@ -86,11 +87,13 @@ pub enum ReadCommand {
   strandline history deploy/web --field spec.replicas --field 'spec.template.spec.containers[name=web].image'
   strandline history 6f2c0a1e-0b8e-4a8f-9d43-0c6f3e0b7a11 --bodies -o yaml --limit 2")]
     History(HistoryArgs),
-    /// List the Kubernetes Events of an environment or resource, newest first
+    /// List Kubernetes Events across environments, or of one environment or resource, newest first
     #[command(after_help = "Examples:
+  strandline events --group payments --since 1h
+  strandline events --tier production --type Warning --reason BackOff,OOMKilling --since 14:00 --until 15:00
   strandline events shop.web.production --type Warning
   strandline events --resource pod/web-0 --env shop.web.production --at 2h -o wide")]
-    Events(EventsArgs),
+    Events(Box<EventsArgs>),
     /// List which kinds of each cluster are watched, and which are not, gaps first
     #[command(after_help = "Examples:
   strandline coverage --state gap
@@ -147,31 +150,17 @@ pub enum GetCommand {
         #[command(flatten)]
         list: ListArgs,
     },
-    /// Deployments, newest first
+    /// Deployments, newest first; --project is that of the job
     #[command(
         visible_alias = "deployment",
         after_help = "Examples:
+  strandline get deployments --group payments --since 1h
+  strandline get deployments --tier production --by alice --ref 'v2.*' --since 7d --status failed
   strandline get deployments -e shop.web.production --status success --limit 5
   strandline get deployments --project ops/deploy --at 2h -o wide
   strandline get deployment 512                            with the reason if its job may not use the agent"
     )]
-    Deployments {
-        /// Only the deployment with this ID
-        #[arg(value_name = "NUMBER", value_parser = deployment, conflicts_with_all = ["environment", "status", "limit"])]
-        id: Option<u64>,
-        /// Only deployments to this environment, such as shop.web.production
-        #[arg(short, long, value_parser = environment)]
-        environment: Option<EnvironmentId>,
-        /// Only deployments by jobs of these projects, such as shop/web or 'shop/**'; with NUMBER, the project of the job
-        #[arg(long, value_delimiter = ',')]
-        project: Vec<String>,
-        /// Only these statuses: created, blocked, running, success, failed, canceled, skipped
-        #[arg(long, value_delimiter = ',')]
-        status: Vec<DeploymentStatus>,
-        /// How to list.
-        #[command(flatten)]
-        list: ListArgs,
-    },
+    Deployments(Box<DeploymentsArgs>),
     /// Clusters with the state of their recording
     #[command(visible_alias = "cluster")]
     Clusters {
@@ -347,32 +336,6 @@ pub struct HistoryArgs {
     /// Include the object of each version in -o json and -o yaml
     #[arg(long)]
     pub bodies: bool,
-    /// How to list.
-    #[command(flatten)]
-    pub list: ListArgs,
-}
-
-/// Arguments of `events`.
-#[derive(Clone, Debug, Args)]
-pub struct EventsArgs {
-    /// Environment, such as shop.web.production
-    #[arg(
-        value_parser = environment, required_unless_present = "resource",
-        conflicts_with_all = ["resource", "PlaceArgs"],
-    )]
-    pub environment: Option<EnvironmentId>,
-    /// Resource instead of an environment, as KIND/NAME or by its UID
-    #[arg(long, value_name = "RESOURCE")]
-    pub resource: Option<Subject>,
-    /// Where the resource is.
-    #[command(flatten)]
-    pub place: PlaceArgs,
-    /// Only these types: Normal, Warning
-    #[arg(long, value_delimiter = ',')]
-    pub r#type: Vec<EventType>,
-    /// Only these reasons, such as BackOff
-    #[arg(long, value_delimiter = ',')]
-    pub reason: Vec<String>,
     /// How to list.
     #[command(flatten)]
     pub list: ListArgs,

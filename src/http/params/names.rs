@@ -102,6 +102,8 @@ pub const STATUS: Parameter = Parameter::many("status");
 pub const PROJECT_ONE: Parameter = Parameter::one("project");
 /// The branch or tag of a job.
 pub const REF: Parameter = Parameter::one("ref");
+/// Only these branches or tags.
+pub const REFS: Parameter = Parameter::many("ref");
 /// Whether a job's ref is a tag.
 pub const TAG: Parameter = Parameter::one("tag");
 /// Whether a job's ref is protected.

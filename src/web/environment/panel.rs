@@ -9,7 +9,7 @@ use super::super::{deployments, events, graph, images, places, rail, timeline};
 use super::{Tab, Wanted, Way};
 use crate::app::LinkTemplate;
 use crate::format::{lasted, visible};
-use crate::http::params::{AT, CLUSTER, COLLAPSE, CONTINUE, FROM, WINDOW};
+use crate::http::params::{AT, CLUSTER, COLLAPSE, CONTINUE, ENVIRONMENT, FROM, WINDOW};
 use crate::http::problem::Problem;
 use crate::http::request::Request;
 use crate::web::shell::Shell;
@@ -135,6 +135,8 @@ pub(super) enum Panel {
     },
     Events {
         events: Vec<events::Line>,
+        /// The page where they are filtered.
+        feed: String,
         next: Option<String>,
     },
     Images {
@@ -203,6 +205,7 @@ impl Panel {
             },
             Shown::Events(found) => Panel::Events {
                 events: events::lines(shell, &found.items, now),
+                feed: shell.href("/events", &[(ENVIRONMENT, environment.id.as_str())]),
                 next: next(&found.metadata.next),
             },
             Shown::Images(found) => Panel::Images {

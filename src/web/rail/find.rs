@@ -10,6 +10,7 @@ use strandline_protocol::{Entry, Snapshot};
 use strandline_query::{
     GetEnvironmentTimeline, GetResourceTimeline, PageRequest, QueryError, Scope, TimelineFilter,
 };
+use strandline_syntax::percent_encode;
 
 /// The window of a page, and the moments at which to ask for it: where it ends, which may be later than what the page shows,
 /// and that, for what did not exist any more by then.
@@ -57,7 +58,8 @@ pub(in crate::web) async fn of_environment(
             Ok(found) => {
                 let data = RailData::of_timeline(&found.timeline, "deployment");
                 let rail = Rail::new(request, asked.window, &data, asked.shown);
-                return Ok(Some(rail.comparing(&format!("{}/diff", request.context.path))));
+                let compared = format!("/environments/{}/diff", percent_encode(id.as_str()));
+                return Ok(Some(rail.comparing(&compared)));
             }
             Err(QueryError::NotFound { .. }) => {}
             Err(error) => return Err(error.into()),

@@ -96,7 +96,7 @@ test.describe("without script", () => {
   });
 });
 
-for (const address of ["/", "/changes", "/images", "/coverage", "/clusters/one", "/projects/shop%2Fweb"]) {
+for (const address of ["/", "/changes", "/events", "/images", "/coverage", "/clusters/one", "/projects/shop%2Fweb"]) {
   test(`${address} has a rail, from whose marks the past is one step away`, async ({ page }) => {
     await page.goto(address);
     const rail = page.locator("svg.rail");

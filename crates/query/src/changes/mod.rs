@@ -9,19 +9,18 @@ mod environments;
 mod health;
 mod rows;
 
+pub(super) use environments::Selection;
 #[cfg(test)]
 pub(super) use rows::{OF_ALL, OF_SOME};
 
 use serde::Serialize;
 
-use crate::changes::environments::Selection;
 use crate::concerns::Concerns;
-use crate::error::{QueryError, Result};
+use crate::error::Result;
 use crate::filters::PageRequest;
 use crate::question::{Context, Question};
-use crate::series::Span;
 use crate::words::Words;
-use crate::{series, timeline};
+use crate::{spans, timeline};
 use strandline_model::{At, EnvironmentFilter, Timestamp};
 use strandline_protocol::{FeedEntry, FeedKind, Page};
 use strandline_syntax::Glob;
@@ -54,32 +53,8 @@ impl ChangesFilter {
     }
 }
 
-/// The span: of a later page that of the first, which its token carries.
-fn span(q: &Context<'_>, filter: &ChangesFilter) -> Result<Span> {
-    let kept = |part: usize| q.start.after(part).parse().ok().map(Timestamp::from_micros);
-    if let (Some(since), Some(until)) = (kept(4), kept(5)) {
-        return Ok(Span { since, until });
-    }
-    let Span { since, until: now } = series::span(q.log, &q.moment, filter.since)?;
-    let until = match filter.until {
-        None | Some(At::Now) => now,
-        Some(At::Ago(duration)) => now.minus(duration),
-        Some(At::Time(time)) => time,
-        Some(At::Offset(offset)) if offset > q.moment.offset => {
-            let future = QueryError::FutureOffset { asked: offset, newest: q.moment.offset };
-            return Err(future.given_by("until"));
-        }
-        Some(At::Offset(offset)) => q.log.observed_at(offset)?.unwrap_or(now),
-    };
-    let until = until.min(now);
-    // Whoever names the later time first means the same span.
-    let (since, until) =
-        if filter.since.is_some() && since > until { (until, since) } else { (since, until) };
-    Ok(Span { since: since.min(until), until })
-}
-
 fn list(mut q: Context<'_>, filter: &ChangesFilter) -> Result<Page<FeedEntry>> {
-    let span = span(&q, filter)?;
+    let span = spans::of_pages(&q, filter.since, filter.until, 4)?;
     let before = Timestamp::from_micros(span.since.as_micros().saturating_sub(1));
     let from = timeline::offset_at(q.log, before, q.moment.offset)?.max(q.log.compacted()?.offset);
     let to = timeline::offset_at(q.log, span.until, q.moment.offset)?;

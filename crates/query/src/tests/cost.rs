@@ -99,6 +99,12 @@ fn steps(world: &World) -> Vec<(&'static str, u64)> {
         &|| block_on(queries.ask(scope, At::Now, ListDeployments::new(any, page))).unwrap().items.len(),
         0,
     );
+    let any = &EventFeedFilter::default();
+    ask(
+        "events",
+        &|| block_on(queries.ask(scope, At::Now, ListEvents::new(any, page))).unwrap().items.len(),
+        0,
+    );
     let any = &ImageFilter::default();
     ask(
         "images",

@@ -14,7 +14,7 @@ const KINDS: [(&str, &str); 4] =
     [("apps/v1", "ReplicaSet"), ("v1", "Pod"), ("v1", "Pod"), ("v1", "ConfigMap")];
 
 /// An environment that belongs now to one project, now to another.
-const MOVED: &str = "moved";
+pub(super) const MOVED: &str = "moved";
 
 type Plain = std::result::Result<Value, String>;
 
@@ -159,10 +159,8 @@ impl Two {
             }
         }
         for id in ids(&self.events) {
-            let found = queries.ask(&self.scope, now, ListEnvironmentEvents::new(&id, any, page)).await;
-            let Ok(found) = found else { continue };
             let expected = environments.remove(&id).unwrap_or_default();
-            assert_eq!(texts(found.items), expected, "step {step}: events of {id}");
+            event_feed::agrees(&self.full, &self.scope, (step, now), &id, &expected).await;
         }
     }
 

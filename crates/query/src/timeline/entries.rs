@@ -3,6 +3,7 @@
 use rusqlite::{Connection, OptionalExtension, Row, named_params};
 
 use crate::error::{QueryError, Result};
+use crate::events;
 use crate::judged::judged;
 use crate::question::Context;
 use crate::resources::{self, uid};
@@ -12,7 +13,7 @@ use crate::timeline::place::{Place, What};
 use strandline_log::{LogError, LogReader};
 use strandline_model::{Change, Happening, Kind, Lane, Offset, ResourceKey, Timestamp};
 use strandline_object_diff::{Between, Class, Lens, compare};
-use strandline_protocol::{Deployment, Entry, EntryHealth, EntryResource, FoldedEvent};
+use strandline_protocol::{Deployment, Entry, EntryHealth, EntryResource};
 use strandline_sqlite::column::{Json, VIEW};
 
 /// Tells of each place.
@@ -77,7 +78,7 @@ pub(crate) fn happened(q: &mut Context<'_>, place: &Place, what: Happening) -> R
     let mut entry = entry(place, what.lane(), what.as_str());
     match what.lane() {
         Lane::Changes => entry.resource = resource(q.view, q.log, place)?,
-        Lane::Events => entry.event = event(q.view, place)?,
+        Lane::Events => entry.event = events::as_of(q.view, place.subject, place.offset)?,
         _ => entry.deployment = deployment(q.view, place)?,
     }
     Ok(entry)
@@ -190,17 +191,6 @@ fn parts(kind: &Kind, before: &str, after: &str) -> Vec<Class> {
     let found = compare(kind, Some(&before), Some(&after), &lens).differences;
     let concerns = |class: &Class| found.iter().any(|difference| difference.class == *class);
     Class::ALL.into_iter().filter(concerns).collect()
-}
-
-/// An Event as it had been told by then.
-fn event(view: &Connection, place: &Place) -> Result<Option<FoldedEvent>> {
-    let sql = r#"SELECT lower(hex(k.identity)), c.name, k."group", k.kind, k.namespace, k.name, k.uid, k.type, k.reason,
-            k.note, k.component, n.count, n.first_at, n.last_at
-        FROM kube_event k JOIN cluster c ON c.id = k.cluster_id JOIN kube_event_count n ON n.event_id = k.id
-            AND n.from_offset = (SELECT max(from_offset) FROM kube_event_count WHERE event_id = k.id AND from_offset <= :at)
-        WHERE k.id = :id"#;
-    let params = named_params! { ":id": place.subject, ":at": place.offset };
-    Ok(view.prepare_cached(sql)?.query_row(params, super::super::events::from_row).optional()?)
 }
 
 /// A deployment as it stood then.

@@ -6,24 +6,33 @@ use super::super::activity;
 use super::super::context::Apply;
 use super::rows::Table;
 use super::{environments, viewers};
-use strandline_model::{DeploymentSpec, DeploymentStatus, Happening};
+use strandline_model::{DeploymentSpec, DeploymentStatus, Happening, Timestamp};
 use strandline_sqlite::column::{Json, VIEW};
 
 const DEPLOYMENT: Table = Table {
-    is_same:
-        "SELECT environment_id IS ?4 AND project IS ?5 AND status IS ?6 AND spec IS ?7 AND observed_at IS ?8
-        FROM deployment WHERE id = ?1 AND to_offset = ?3",
+    is_same: r#"SELECT environment_id IS ?4 AND project IS ?5 AND status IS ?6 AND status_at IS ?7 AND user IS ?8 AND "ref" IS ?9
+            AND spec IS ?10 AND observed_at IS ?11
+        FROM deployment WHERE id = ?1 AND to_offset = ?3"#,
     close: "UPDATE deployment SET to_offset = ?2 WHERE id = ?1 AND to_offset = ?3",
-    open: "INSERT OR REPLACE INTO deployment
-            (id, from_offset, to_offset, environment_id, project, status, spec, observed_at)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+    open: r#"INSERT OR REPLACE INTO deployment
+            (id, from_offset, to_offset, environment_id, project, status, status_at, user, "ref", spec, observed_at)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)"#,
 };
 
 /// Applies the status of a deployment; where it ended well, it may decide from here on.
 pub(super) fn declared(at: &mut Apply<'_>, spec: &DeploymentSpec) -> rusqlite::Result<()> {
     let environment = at.ids.environment(at.connection, &spec.environment)?;
     let id = at.ids.deployment(at.connection, &spec.project, spec.id)?;
-    let row = params![environment, spec.project, spec.status, Json(spec), at.observed_at];
+    let row = params![
+        environment,
+        spec.project,
+        spec.status,
+        status_at(at, spec),
+        spec.user,
+        spec.reference,
+        Json(spec),
+        at.observed_at
+    ];
     let before = last_status(at, id)?;
     if DEPLOYMENT.replace(at, &id, Some(row))? {
         at.lines.add_deployment(id);
@@ -45,6 +54,11 @@ pub(super) fn declared(at: &mut Apply<'_>, spec: &DeploymentSpec) -> rusqlite::R
         ended_well(at, environment, id, spec, 1)?;
     }
     environments::settle(at, environment)
+}
+
+/// When it ended or, where that is not known, now that its status is reported; not after that, whatever is said.
+fn status_at(at: &Apply<'_>, spec: &DeploymentSpec) -> Timestamp {
+    spec.finished_at.unwrap_or(at.observed_at).min(at.observed_at)
 }
 
 /// The last status of a deployment; none where it is new.
@@ -71,7 +85,7 @@ fn ended_well(
     spec: &DeploymentSpec,
     deciding: i64,
 ) -> rusqlite::Result<()> {
-    let finished_at = spec.finished_at.unwrap_or(at.observed_at).min(at.observed_at);
+    let finished_at = status_at(at, spec);
     let (agent, namespace, only_labelled) = match &spec.agent {
         Some(agent) => (agent.agent.to_string(), agent.kubernetes_namespace.as_str(), agent.only_labelled),
         None => (String::new(), "", false),

@@ -301,6 +301,14 @@ fn questions() -> Vec<String> {
         "environments",
         "overview",
         "deployments",
+        "deployments?limit=1",
+        "deployments?group=dev,shop&since=30d&format=csv",
+        "deployments?tier=production,staging&state=available,stopped",
+        "deployments?region=moon&by=a*",
+        "deployments?ref=*&cluster=east&name=**",
+        "events?since=30d",
+        "events?group=nobody&since=30d",
+        "events?environment=shop.web.production&since=30d&format=csv",
         "agents",
         "clusters",
         "coverage",
@@ -355,7 +363,7 @@ fn questions() -> Vec<String> {
             );
         }
     }
-    paths.extend(["/", "/coverage", "/images"].map(str::to_owned));
+    paths.extend(["/", "/coverage", "/images", "/events", "/changes"].map(str::to_owned));
     paths
 }
 

@@ -149,6 +149,9 @@ fn good(path: &str) -> Vec<Ask> {
             vec!["format=json", "format=patch", "format=text", "format=patch&include=spec"]
         }
         "format" if path.ends_with("/changes") => vec!["format=json", "format=csv", "format=atom"],
+        "format" if ["/events", "/deployments"].iter().any(|end| path.ends_with(end)) => {
+            vec!["format=json", "format=csv"]
+        }
         "format" => vec!["format=json", "format=text"],
         "bodies" => vec!["bodies=true", "bodies=false"],
         "verbose" => vec!["verbose"],

@@ -1,0 +1,81 @@
+//! Kubernetes Events by environment, in the order in which they were said.
+//!
+//! A row stands for a count of an Event as an environment shows it: from where it was said, or where what it is about came to
+//! belong, until the same is said again. So a list over many environments reads only what is on its page, whatever was said
+//! before and elsewhere.
+//!
+//! Why: docs/decisions/0025-kubernetes-events-are-folded-not-resources.md.
+
+use rusqlite::params;
+
+use super::columns::OPEN;
+use super::context::Apply;
+use strandline_object::kube_event::EventType;
+
+/// Part of a digest of a reason, without regard to case: reasons with another mark are others.
+pub fn reason_mark(reason: &str) -> i64 {
+    let digest = blake3::hash(reason.to_ascii_lowercase().as_bytes());
+    let [first, second, ..] = *digest.as_bytes();
+    i64::from(u16::from_le_bytes([first, second]))
+}
+
+/// The last count of an Event.
+pub(super) struct Said {
+    pub(super) event: i64,
+    pub(super) offset: i64,
+    said_at: i64,
+    reason_mark: i64,
+    pub(super) is_warning: bool,
+    /// The offset and the time of the count before it.
+    before: Option<(i64, i64)>,
+}
+
+impl Said {
+    /// Reads it, by the view's number of the Event; none where retention let go of all.
+    pub(super) fn last(at: &Apply<'_>, event: i64) -> rusqlite::Result<Option<Self>> {
+        let sql = "SELECT type, reason FROM kube_event WHERE id = ?1";
+        let (is_warning, reason_mark) = at.connection.prepare_cached(sql)?.query_row([event], |row| {
+            let is_normal = row.get_ref("type")?.as_str()? == EventType::Normal.as_str();
+            Ok((!is_normal, reason_mark(row.get_ref("reason")?.as_str()?)))
+        })?;
+        let sql = "SELECT from_offset, said_at FROM kube_event_count WHERE event_id = ?1
+            ORDER BY from_offset DESC LIMIT 2";
+        let mut statement = at.connection.prepare_cached(sql)?;
+        let mut rows =
+            statement.query_map([event], |row| Ok((row.get("from_offset")?, row.get("said_at")?)))?;
+        let Some((offset, said_at)) = rows.next().transpose()? else { return Ok(None) };
+        let before = rows.next().transpose()?;
+        Ok(Some(Said { event, offset, said_at, reason_mark, is_warning, before }))
+    }
+
+    /// Writes that it was said, for an environment of which what it is about is a part.
+    pub(super) fn write(&self, at: &Apply<'_>, environment: i64) -> rusqlite::Result<()> {
+        if let Some((offset, said_at)) = self.before {
+            let sql = r#"UPDATE event_feed SET to_offset = ?4, said_again_at = ?5
+                WHERE said_at = ?1 AND "offset" = ?2 AND environment_id = ?3 AND to_offset = ?6"#;
+            let row = params![said_at, offset, environment, at.offset, self.said_at, OPEN];
+            at.connection.prepare_cached(sql)?.execute(row)?;
+        }
+        self.insert(at, environment)
+    }
+
+    /// Writes it for an environment into which what it is about has come, which may have shown an earlier count.
+    pub(super) fn write_earlier(&self, at: &Apply<'_>, environment: i64) -> rusqlite::Result<()> {
+        let sql = r#"UPDATE event_feed SET to_offset = ?4, said_again_at = ?5
+            WHERE (said_at, "offset", environment_id) IN (SELECT said_at, from_offset, ?3 FROM kube_event_count
+                WHERE event_id = ?1 AND from_offset < ?2) AND to_offset = ?6"#;
+        let row = params![self.event, self.offset, environment, at.offset, self.said_at, OPEN];
+        at.connection.prepare_cached(sql)?.execute(row)?;
+        self.insert(at, environment)
+    }
+
+    fn insert(&self, at: &Apply<'_>, environment: i64) -> rusqlite::Result<()> {
+        let sql = r#"INSERT OR IGNORE INTO event_feed (said_at, "offset", environment_id, event_id, from_offset, to_offset,
+                warned, reason_mark)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)"#;
+        let Said { event, offset, said_at, reason_mark, is_warning, .. } = self;
+        let row = params![said_at, offset, environment, event, at.offset, OPEN, is_warning, reason_mark];
+        at.connection.prepare_cached(sql)?.execute(row)?;
+        Ok(())
+    }
+}

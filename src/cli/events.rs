@@ -1,0 +1,80 @@
+//! What Kubernetes' Events said, across environments or of one environment or resource.
+
+use super::address::below;
+use super::answers::{parameters, print_list};
+use super::args::EventsArgs;
+use super::error::CliError;
+use super::overview::declared;
+use super::query::Add;
+use super::table::Cell;
+use super::views::Listed;
+use crate::format::age;
+use strandline_model::Timestamp;
+use strandline_protocol::{FeedEvent, FoldedEvent};
+use strandline_syntax::percent_encode;
+
+/// Lists Events.
+pub(super) async fn list(args: &EventsArgs) -> Result<(), CliError> {
+    let query = parameters(&args.list.server).add("type", &args.r#type).add("reason", &args.reason);
+    if let Some(subject) = &args.resource {
+        let (path, cluster) = below(subject, &args.place(), &args.list.server, "events").await?;
+        let query = query.add("cluster", cluster.as_slice());
+        return print_list::<FoldedEvent>("events", &path, query, &args.list).await;
+    }
+    let of_all_times = args.since.is_none() && args.until.is_none();
+    if let Some(id) = args.environment.as_ref().filter(|_| of_all_times) {
+        let path = format!("/api/v1/environments/{}/events", percent_encode(id.as_str()));
+        return print_list::<FoldedEvent>("events", &path, query, &args.list).await;
+    }
+    let query = declared(query, &args.declared)
+        .add("environment", args.environment.as_slice())
+        .add("since", args.since.as_slice())
+        .add("until", args.until.as_slice());
+    print_list::<FeedEvent>("events", "/api/v1/events", query, &args.list).await
+}
+
+impl Listed for FoldedEvent {
+    const HEADERS: (&'static [&'static str], &'static [&'static str]) = (
+        &["LAST SEEN", "TYPE", "REASON", "OBJECT", "COUNT", "MESSAGE"],
+        &["FIRST SEEN", "COMPONENT", "CLUSTER", "NAMESPACE", "UID"],
+    );
+
+    fn cells(&self, now: Timestamp) -> Vec<Cell> {
+        vec![
+            Cell::text(age(self.last_at, now)),
+            Cell::text(&self.r#type),
+            Cell::text(&self.reason),
+            Cell::text(format!("{}/{}", self.key.kind.kind.to_lowercase(), self.key.name)),
+            Cell::text(self.count.to_string()),
+            Cell::text(&self.note),
+            Cell::text(age(self.first_at, now)),
+            Cell::text(&self.component),
+            Cell::text(&self.key.cluster),
+            Cell::text(&self.key.namespace),
+            Cell::text(self.uid.as_str()),
+        ]
+    }
+
+    fn name(&self) -> String {
+        format!("event/{}", self.id)
+    }
+}
+
+impl Listed for FeedEvent {
+    const HEADERS: (&'static [&'static str], &'static [&'static str]) = (
+        &["LAST SEEN", "TYPE", "REASON", "ENVIRONMENT", "OBJECT", "COUNT", "MESSAGE"],
+        &["FIRST SEEN", "COMPONENT", "CLUSTER", "NAMESPACE", "UID", "OFFSET"],
+    );
+
+    fn cells(&self, now: Timestamp) -> Vec<Cell> {
+        let environments: Vec<_> = self.environments.iter().map(|one| one.id.as_str()).collect();
+        let mut cells = self.event.cells(now);
+        cells.insert(3, Cell::text(environments.join(",")));
+        cells.push(Cell::text(self.offset.to_string()));
+        cells
+    }
+
+    fn name(&self) -> String {
+        self.event.name()
+    }
+}

@@ -1,0 +1,182 @@
+//! `/events`: what Kubernetes' Events said across environments, newest first.
+
+use askama::Template;
+use http::StatusCode;
+
+use super::changes::choices;
+use super::chip::{Chip, Choice};
+use super::events::{self, Line};
+use super::field::Field;
+use super::live;
+use super::rail::{self, Span};
+use super::render::html;
+use super::shell::{Shell, Time, reference};
+use crate::app::AppState;
+use crate::app::events::feed;
+use crate::format::visible;
+use crate::http::auth;
+use crate::http::params::{
+    AGENT, AT, CLUSTERS, CONTINUE, ENVIRONMENT, FORMAT, GROUP, LABELS, NAME, PROJECT, Parameter, REASON,
+    REGION, SINCE, STATE, TIER, TYPE, UNTIL,
+};
+use crate::http::problem::Problem;
+use crate::http::request::Request;
+use crate::http::respond::Response;
+use strandline_model::{At, Tier, Timestamp};
+use strandline_protocol::{FeedEvent, Page};
+use strandline_query::{ListEvents, PageRequest};
+use strandline_syntax::percent_encode;
+
+/// The most rows of a page, and environments of a row.
+const ROWS_MAX: usize = 50;
+const ENVIRONMENTS_MAX: usize = 4;
+
+/// The filters, in the order of their chips.
+const FILTERS: [(&str, Parameter); 14] = [
+    ("Tier", TIER),
+    ("Region", REGION),
+    ("Group", GROUP),
+    ("Project", PROJECT),
+    ("Name", NAME),
+    ("Environment", ENVIRONMENT),
+    ("Cluster", CLUSTERS),
+    ("Agent", AGENT),
+    ("Labels", LABELS),
+    ("State", STATE),
+    ("Type", TYPE),
+    ("Reason", REASON),
+    ("Since", SINCE),
+    ("Until", UNTIL),
+];
+
+/// What is said of an object of one or several environments.
+struct Row {
+    key: String,
+    said: Line,
+    environments: Vec<(String, String)>,
+    more_environments: usize,
+    place: String,
+}
+
+#[derive(Template)]
+#[template(path = "event_feed.html")]
+struct EventsPage {
+    shell: Shell,
+    since: Time,
+    chips: Vec<Chip>,
+    tiers: Vec<Choice>,
+    types: Vec<Choice>,
+    fields: Vec<Field>,
+    hidden: Vec<(&'static str, String)>,
+    /// Whether something in the form is wrong, so that it is to be seen.
+    is_wrong: bool,
+    /// What of the filter fits nothing.
+    warnings: Vec<String>,
+    rows: Vec<Row>,
+    next: Option<String>,
+    csv: String,
+    json: String,
+}
+
+/// The page.
+pub(super) async fn page(state: AppState, request: Request) -> Result<Response, Problem> {
+    let mut read = request.query.reader();
+    let (at, filter, span) = (read.at(), feed(&mut read), Span::read(&mut read));
+    let page = PageRequest { limit: ROWS_MAX, after: read.text(CONTINUE) };
+    read.finish()?;
+    let scope = auth::scope(&request)?;
+    let found = state.queries.ask(&scope, at, ListEvents::new(&filter, &page)).await?;
+    let snapshot = &found.metadata.snapshot;
+    let of_all = (&filter.environments, None);
+    let rail = match &filter.environment {
+        Some(id) => rail::of_environment(&state, &scope, &request, id, span, snapshot).await?,
+        None => rail::of_environments(&state, &scope, &request, of_all, span, snapshot).await?,
+    };
+    let mut page = view(&request, &found, state.clock.now());
+    page.shell = page.shell.with_rail(rail);
+    html(StatusCode::OK, &page)
+}
+
+fn view(request: &Request, found: &Page<FeedEvent>, now: Timestamp) -> EventsPage {
+    let snapshot = &found.metadata.snapshot;
+    let shell = Shell::new("Events", request, snapshot, now).live(&live::rarely(), snapshot);
+    let now = reference(request, snapshot, now);
+    let to = |path: &str, changes: &[(Parameter, Option<&str>)]| {
+        let mut all = vec![(CONTINUE, None)];
+        all.extend_from_slice(changes);
+        format!("{path}{}", request.query.with(&all))
+    };
+    let since = match request.query.reader().moment(SINCE) {
+        Some(At::Time(time)) => time,
+        Some(At::Ago(duration)) => now.minus(duration),
+        _ => now.minus(std::time::Duration::from_secs(24 * 3600)),
+    };
+    let field = |label, parameter, example| {
+        let field = Field::new(request, parameter, label, example);
+        Field { value: visible(&field.value).into_owned(), ..field }
+    };
+    let fields = vec![
+        field("Reason", REASON, "BackOff, OOMKilling"),
+        field("Group", GROUP, "shop"),
+        field("Project", PROJECT, "shop/web or shop/**"),
+        field("Environment", ENVIRONMENT, "shop.web.production"),
+        field("Region", REGION, "eu"),
+        field("Cluster", CLUSTERS, "eu-west"),
+        field("Since", SINCE, "1h, yesterday 14:05"),
+        field("Until", UNTIL, "now, 14:05"),
+    ];
+    let kept = [NAME, AGENT, LABELS, STATE].into_iter();
+    let kept =
+        kept.flat_map(|one| request.query.all(one.name).map(move |value| (one.name, value.to_owned())));
+    let format = |form| to("/api/v1/events", &[(FORMAT, form)]);
+    let next = found.metadata.next.as_deref();
+    EventsPage {
+        since: Time::new(since, now),
+        chips: FILTERS
+            .into_iter()
+            .filter_map(|(label, parameter)| Chip::given(request, "/events", label, parameter))
+            .collect(),
+        tiers: choices(request, TIER, Tier::ALL.map(Tier::as_str)),
+        types: choices(request, TYPE, ["normal", "warning"]),
+        is_wrong: fields.iter().any(|field| field.wrong.is_some()),
+        fields,
+        hidden: kept.collect(),
+        warnings: found.metadata.warnings.iter().map(|it| visible(&it.message).into_owned()).collect(),
+        rows: found.items.iter().map(|item| row(item, now)).collect(),
+        next: next.map(|token| to("/events", &[(CONTINUE, Some(token)), (AT, None)])),
+        csv: format(Some("csv")),
+        json: format(None),
+        shell,
+    }
+}
+
+/// An Event, with its object and its environments as they were when it was said.
+fn row(item: &FeedEvent, now: Timestamp) -> Row {
+    let shown = |text: &str| visible(text).into_owned();
+    let FeedEvent { offset, environments, event } = item;
+    let then = Shell { keep: format!("?at={offset}"), ..Shell::bare("") };
+    let environment = |one: &strandline_protocol::FeedEnvironment| {
+        let href = format!("/environments/{}?at={offset}", percent_encode(one.id.as_str()));
+        (shown(one.id.as_str()), href)
+    };
+    let place = match event.key.namespace.as_str() {
+        "" => event.key.cluster.clone(),
+        namespace => format!("{namespace} in {}", event.key.cluster),
+    };
+    Row {
+        key: event.id.clone(),
+        said: events::line(&then, event, now),
+        environments: environments.iter().take(ENVIRONMENTS_MAX).map(environment).collect(),
+        more_environments: environments.len().saturating_sub(ENVIRONMENTS_MAX),
+        place: shown(&place),
+    }
+}
+
+/// The page of fixed Events at noon, for tests.
+#[cfg(test)]
+pub(super) fn rendered(request: &Request, items: Vec<FeedEvent>) -> String {
+    use crate::format::tests::{NOON, snapshot};
+    use strandline_protocol::PageMetadata;
+    let metadata = PageMetadata::new(snapshot(), Some("token".into()));
+    super::tests::text(&view(request, &Page { items, metadata }, NOON))
+}

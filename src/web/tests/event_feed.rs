@@ -1,0 +1,50 @@
+//! The page of Events across environments.
+
+use super::{HOSTILE, request, sound};
+use crate::format::tests::folded_event;
+use crate::web::event_feed::rendered;
+use strandline_model::{EnvironmentId, Offset, Tier, Uid};
+use strandline_protocol::{FeedEnvironment, FeedEvent};
+
+fn event(offset: u64) -> FeedEvent {
+    let environment = |n| FeedEnvironment {
+        id: EnvironmentId::new(format!("shop.web.{n}{HOSTILE}")),
+        project: "shop/web".into(),
+        name: HOSTILE.into(),
+        tier: Tier::Production,
+        region: HOSTILE.into(),
+    };
+    let mut event = folded_event(HOSTILE, HOSTILE);
+    event.note = HOSTILE.into();
+    event.component = HOSTILE.into();
+    event.key.name = HOSTILE.into();
+    event.key.namespace = HOSTILE.into();
+    event.key.cluster = "eu&west".into();
+    event.uid = Uid::new("u/1");
+    FeedEvent { offset: Offset::new(offset), environments: (0..6).map(environment).collect(), event }
+}
+
+#[test]
+fn events_lead_to_their_objects_as_they_were_then_and_stay_text() {
+    let query = "group=shop&type=warning,normal&reason=BackOff&since=2h&labels=team%3Dx";
+    let mut by_name = event(8);
+    by_name.event.uid = Uid::default();
+    let page = rendered(&request("/events", query), vec![event(9), by_name]);
+    sound(&page);
+    for part in [
+        "/resources/u%2F1?at=9&#38;cluster=eu%26west",
+        "and 2 more",
+        "<option value=\"warning,normal\" selected>",
+        "<input type=\"hidden\" name=\"labels\" value=\"team=x\">",
+        "href=\"/events?group=shop&#38;type=warning%2Cnormal&#38;since=2h&#38;labels=team%3Dx\"",
+        "format=csv",
+        "continue=token",
+        "value=\"BackOff\"",
+    ] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+    assert_eq!(page.matches("href=\"/resources/").count(), 1, "{page}");
+    let nothing = rendered(&request("/events", ""), vec![]);
+    sound(&nothing);
+    assert!(nothing.contains("No Events match"), "{nothing}");
+}
