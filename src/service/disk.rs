@@ -66,7 +66,11 @@ impl Disk {
         }
         let backup = LastBackup::read(data);
         let mut state = self.lock();
-        (state.free, state.backup) = (free, backup);
+        // A backup is not undone by the folder being away, in which it is noted.
+        if free.is_some() {
+            state.backup = backup;
+        }
+        state.free = free;
         if let Some(sizes) = sizes {
             state.growth.add(at, sizes.total);
         }
@@ -127,6 +131,28 @@ mod tests {
             growth.add(Duration::from_secs(*seconds), *bytes);
         }
         growth
+    }
+
+    #[test]
+    fn the_last_backup_is_known_while_the_folder_is_away_and_forgotten_with_its_note() {
+        let folder = tempfile::tempdir().unwrap();
+        let (data, away) = (folder.path().join("data"), folder.path().join("away"));
+        std::fs::create_dir(&data).unwrap();
+        let made = LastBackup {
+            made_at: strandline_model::Timestamp::from_micros(1_700_000_000_000_000),
+            head: strandline_model::Offset::ZERO,
+        };
+        made.write(&data).unwrap();
+        let (disk, files) = (Disk::default(), Numbers::default());
+        let measured = || {
+            disk.measure(&data, &files, Duration::ZERO);
+            disk.lock().backup
+        };
+        assert_eq!(measured(), Some(made));
+        std::fs::rename(&data, &away).unwrap();
+        assert_eq!(measured(), Some(made), "the folder is away");
+        std::fs::create_dir(&data).unwrap();
+        assert_eq!(measured(), None, "a folder without a note");
     }
 
     #[test]
