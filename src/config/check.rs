@@ -119,6 +119,18 @@ impl Check {
         }
     }
 
+    /// The text of a file that holds a secret and nothing else.
+    pub(super) fn secret(&mut self, file: &Spanned<String>) -> Option<String> {
+        let why = match std::fs::read_to_string(self.path(&file.value)) {
+            Ok(text) if !text.trim().is_empty() => return Some(text.trim().to_owned()),
+            Ok(_) => "it is empty".to_owned(),
+            Err(error) => error.to_string(),
+        };
+        let message = format!("cannot read `{}`: {why}", file.value);
+        self.report(file.referenced, "unreadable", message);
+        None
+    }
+
     fn listen(&mut self, written: Option<&Spanned<String>>) -> std::net::SocketAddr {
         let text = written.map_or(LISTEN, |written| written.value.as_str());
         let location = written.map_or(Location::UNKNOWN, |written| written.referenced);

@@ -106,15 +106,7 @@ impl Check {
         }
         let client_secret = match &written.client_secret_file {
             None => None,
-            Some(file) => match std::fs::read_to_string(self.path(&file.value)) {
-                Ok(text) if !text.trim().is_empty() => Some(ClientSecret(text.trim().to_owned())),
-                read => {
-                    let why = read.map_or_else(|error| error.to_string(), |_| "it is empty".to_owned());
-                    let message = format!("cannot read `{}`: {why}", file.value);
-                    self.report(file.referenced, "unreadable", message);
-                    return None;
-                }
-            },
+            Some(file) => Some(ClientSecret(self.secret(file)?)),
         };
         let scopes = written.scopes.clone().unwrap_or_else(|| vec!["profile".to_owned()]);
         Some(LoginConfig { public_url: url.to_owned(), client_secret, scopes })

@@ -14,6 +14,7 @@ mod redact;
 mod retention;
 mod schema;
 mod tokens;
+mod traces;
 
 use std::path::{Path, PathBuf};
 

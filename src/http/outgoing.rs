@@ -8,7 +8,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_TYPE};
 use http::request::Builder;
-use http::{Request, StatusCode};
+use http::{HeaderName, HeaderValue, Request, StatusCode};
 use http_body_util::{BodyExt, Full, Limited};
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::{Client, connect::HttpConnector};
@@ -90,8 +90,13 @@ pub async fn send(asked: OutgoingRequest) -> Result<(StatusCode, Bytes), String>
 ///
 /// # Errors
 /// Why there is none.
-pub async fn post_json(url: &str, body: Vec<u8>) -> Result<StatusCode, String> {
+pub async fn post_json(
+    url: &str,
+    headers: &[(HeaderName, HeaderValue)],
+    body: Vec<u8>,
+) -> Result<StatusCode, String> {
     let request = Request::post(url).header(CONTENT_TYPE, "application/json");
+    let request = headers.iter().fold(request, |request, (name, value)| request.header(name, value));
     answer(&default_client()?.0, url, request, body.into()).await.map(|(status, _)| status)
 }
 

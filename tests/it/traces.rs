@@ -17,7 +17,10 @@ use crate::server::{Result, Server, get, items};
 
 type Spans = Arc<Mutex<Vec<Value>>>;
 
-/// A collector that keeps all spans.
+/// What a request to the collector of these tests carries.
+const LET_IN: &str = "Bearer of-the-collector";
+
+/// A collector that keeps all spans that come from who may send some.
 async fn collector() -> Result<(String, Spans)> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let (url, spans) = (format!("http://{}/v1/traces", listener.local_addr()?), Spans::default());
@@ -28,6 +31,11 @@ async fn collector() -> Result<(String, Spans)> {
             let answer = hyper::service::service_fn(move |request: Request<Incoming>| {
                 let kept = Arc::clone(&kept);
                 async move {
+                    if request.headers().get("authorization").is_none_or(|value| value != LET_IN) {
+                        let mut refused = Response::new(Full::new(Bytes::new()));
+                        *refused.status_mut() = http::StatusCode::UNAUTHORIZED;
+                        return Ok(refused);
+                    }
                     let body = request.into_body().collect().await?.to_bytes();
                     let document: Value = serde_json::from_slice(&body).unwrap_or_default();
                     for resource in document["resourceSpans"].as_array().into_iter().flatten() {
@@ -85,8 +93,11 @@ async fn requests_commits_and_transactions_are_traced_where_a_collector_is_named
     let (url, spans) = collector().await?;
     let cluster = ApiServer::start("one", builtin_kinds()).await?;
     let folder = tempfile::tempdir()?;
-    let config =
-        format!("clusters: [{{name: one, url: '{}'}}]\ntraces: {{endpoint: '{url}'}}\n", cluster.url());
+    std::fs::write(folder.path().join("authorization"), format!("{LET_IN}\n"))?;
+    let config = format!(
+        "clusters: [{{name: one, url: '{}'}}]\ntraces: {{endpoint: '{url}', header_files: {{authorization: authorization}}}}\n",
+        cluster.url()
+    );
     let server = Server::start(folder.path(), &config).await?;
     let trace = "4bf92f3577b34da6a3ce929d0e0e4736";
     ask(&server, "/api/v1/environments/none", &format!("00-{trace}-00f067aa0ba902b7-01")).await?;
@@ -116,6 +127,7 @@ async fn requests_commits_and_transactions_are_traced_where_a_collector_is_named
     let (_, metrics) = get(&format!("{}/metrics", server.url())).await?;
     assert!(metrics.contains("strandline_trace_spans_total{result=\"dropped\"} 0"), "{metrics}");
     assert!(!server.output().contains("request{"), "{}", server.output());
+    assert!(!server.output().contains("of-the-collector"), "{}", server.output());
     server.stop().await
 }
 

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_saphyr::Spanned;
 
-use super::values::{Duration, DurationOrForever, SizeOrNone, Url};
+use super::values::{Duration, DurationOrForever, Path, SizeOrNone, Url};
 use crate::catalog::QuotaConfig;
 use crate::service::{ConnectionLimits, MetricsConfig};
 
@@ -94,4 +94,8 @@ pub(in crate::config) struct Traces {
     /// Which part of the traces is sent, from 0 to 1.
     #[schemars(with = "Option<f64>", extend("default" = 1))]
     pub(in crate::config) sample: Option<Spanned<f64>>,
+    /// Headers of each request, such as `authorization`, each with a file that has its value.
+    #[serde(default)]
+    #[schemars(with = "BTreeMap<String, Path>")]
+    pub(in crate::config) header_files: BTreeMap<String, Spanned<String>>,
 }

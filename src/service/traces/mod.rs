@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use http::{HeaderName, HeaderValue};
 use tokio::sync::mpsc::{self, Receiver, Sender};
 use tokio_util::sync::CancellationToken;
 use tracing::Subscriber;
@@ -46,6 +47,8 @@ pub struct TracesConfig {
     pub endpoint: String,
     /// Which part of the traces, from 0 to 1.
     pub sample: f64,
+    /// What each request carries besides.
+    pub headers: Vec<(HeaderName, HeaderValue)>,
 }
 
 /// How many spans were sent and how many were not; clones share it.
@@ -133,7 +136,8 @@ impl TraceExporter {
 
     /// Sends spans; whether that failed. What a collector does not take is dropped.
     async fn export(&self, batch: &[FinishedSpan], reported: bool) -> bool {
-        let sent = outgoing::post_json(&self.config.endpoint, document::write(batch)).await;
+        let sent =
+            outgoing::post_json(&self.config.endpoint, &self.config.headers, document::write(batch)).await;
         let failed = match sent {
             Ok(status) if status.is_success() => None,
             Ok(status) => Some(format!("the collector answered {status}")),
