@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use strandline_clock::{Clock as _, SystemClock};
 use strandline_sim::api_server::{ApiServer, builtin_kinds};
 use tokio::process::Command;
 
@@ -94,12 +95,14 @@ fn pod(namespace: &str, name: &str, round: u64, waiting: bool) -> Value {
     })
 }
 
-/// What a hostile kubelet reports of the Pod that is ill.
+/// What a hostile kubelet reports now of the Pod that is ill.
 fn event(uid: &str) -> Value {
+    let now = SystemClock.now().to_string();
     json!({
         "apiVersion": "v1", "kind": "Event", "metadata": {"name": "ill.1", "namespace": "shop"}, "type": "Warning",
         "involvedObject": {"apiVersion": "v1", "kind": "Pod", "namespace": "shop", "name": "ill", "uid": uid},
         "reason": "BackOff", "message": HOSTILE, "count": 3, "source": {"component": "kubelet <b>1</b>"},
+        "lastTimestamp": now,
     })
 }
 
