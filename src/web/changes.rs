@@ -1,5 +1,7 @@
 //! `/changes`: what people, pipelines and GitOps tools changed across environments, newest first.
 
+use std::time::Duration;
+
 use askama::Template;
 use http::StatusCode;
 
@@ -68,7 +70,7 @@ pub(super) struct Row {
 struct ChangesPage {
     shell: Shell,
     heading: String,
-    since: Time,
+    since: Option<Time>,
     chips: Vec<Chip>,
     tiers: Vec<Choice>,
     types: Vec<Choice>,
@@ -108,10 +110,6 @@ fn view(request: &Request, found: &Page<FeedEntry>, now: Timestamp) -> ChangesPa
         all.extend_from_slice(changes);
         format!("{path}{}", request.query.with(&all))
     };
-    let since = match request.query.reader().moment(SINCE) {
-        Some(At::Time(time)) => time,
-        _ => now.minus(std::time::Duration::from_secs(24 * 3600)),
-    };
     let field = |label, parameter, example| {
         let field = Field::new(request, parameter, label, example);
         Field { value: visible(&field.value).into_owned(), ..field }
@@ -137,7 +135,7 @@ fn view(request: &Request, found: &Page<FeedEntry>, now: Timestamp) -> ChangesPa
     let next = found.metadata.next.as_deref();
     ChangesPage {
         heading: "Changes".to_owned(),
-        since: Time::new(since, now),
+        since: beginning(request, now),
         chips: FILTERS
             .into_iter()
             .filter_map(|(label, parameter)| Chip::given(request, "/changes", label, parameter))
@@ -155,6 +153,18 @@ fn view(request: &Request, found: &Page<FeedEntry>, now: Timestamp) -> ChangesPa
         json: format(None),
         shell,
     }
+}
+
+/// When what is listed begins: a day ago where that is not said, and not told where an offset says it.
+pub(super) fn beginning(request: &Request, now: Timestamp) -> Option<Time> {
+    let since = match request.query.reader().moment(SINCE) {
+        None => now.minus(Duration::from_secs(24 * 3600)),
+        Some(At::Now) => now,
+        Some(At::Ago(duration)) => now.minus(duration),
+        Some(At::Time(time)) => time,
+        Some(At::Offset(_)) => return None,
+    };
+    Some(Time::new(since, now))
 }
 
 /// What there is to choose from; several that are chosen together are a choice of their own.

@@ -3,7 +3,7 @@
 use askama::Template;
 use http::StatusCode;
 
-use super::changes::choices;
+use super::changes::{beginning, choices};
 use super::chip::{Chip, Choice};
 use super::events::{self, Line};
 use super::field::Field;
@@ -22,7 +22,7 @@ use crate::http::params::{
 use crate::http::problem::Problem;
 use crate::http::request::Request;
 use crate::http::respond::Response;
-use strandline_model::{At, Tier, Timestamp};
+use strandline_model::{Tier, Timestamp};
 use strandline_protocol::{FeedEvent, Page};
 use strandline_query::{ListEvents, PageRequest};
 use strandline_syntax::percent_encode;
@@ -62,7 +62,7 @@ struct Row {
 #[template(path = "event_feed.html")]
 struct EventsPage {
     shell: Shell,
-    since: Time,
+    since: Option<Time>,
     chips: Vec<Chip>,
     tiers: Vec<Choice>,
     types: Vec<Choice>,
@@ -106,11 +106,6 @@ fn view(request: &Request, found: &Page<FeedEvent>, now: Timestamp) -> EventsPag
         all.extend_from_slice(changes);
         format!("{path}{}", request.query.with(&all))
     };
-    let since = match request.query.reader().moment(SINCE) {
-        Some(At::Time(time)) => time,
-        Some(At::Ago(duration)) => now.minus(duration),
-        _ => now.minus(std::time::Duration::from_secs(24 * 3600)),
-    };
     let field = |label, parameter, example| {
         let field = Field::new(request, parameter, label, example);
         Field { value: visible(&field.value).into_owned(), ..field }
@@ -131,7 +126,7 @@ fn view(request: &Request, found: &Page<FeedEvent>, now: Timestamp) -> EventsPag
     let format = |form| to("/api/v1/events", &[(FORMAT, form)]);
     let next = found.metadata.next.as_deref();
     EventsPage {
-        since: Time::new(since, now),
+        since: beginning(request, now),
         chips: FILTERS
             .into_iter()
             .filter_map(|(label, parameter)| Chip::given(request, "/events", label, parameter))

@@ -1,7 +1,10 @@
 //! The page of Events across environments.
 
+use std::time::Duration;
+
 use super::{HOSTILE, request, sound};
-use crate::format::tests::folded_event;
+use crate::format::tests::{NOON, folded_event};
+use crate::web::changes;
 use crate::web::event_feed::rendered;
 use strandline_model::{EnvironmentId, Offset, Tier, Uid};
 use strandline_protocol::{FeedEnvironment, FeedEvent};
@@ -47,4 +50,21 @@ fn events_lead_to_their_objects_as_they_were_then_and_stay_text() {
     let nothing = rendered(&request("/events", ""), vec![]);
     sound(&nothing);
     assert!(nothing.contains("No Events match"), "{nothing}");
+}
+
+#[test]
+fn the_heading_says_when_a_list_begins() {
+    let ago = |hours: u64| NOON.minus(Duration::from_secs(hours * 3600)).to_string();
+    for (query, since) in [
+        ("", Some(ago(24))),
+        ("since=2h", Some(ago(2))),
+        ("since=2026-11-20T00:00:00Z", Some("2026-11-20T00:00:00Z".to_owned())),
+        ("since=7", None),
+    ] {
+        let events = rendered(&request("/events", query), vec![]);
+        for page in [events, changes::rendered(&request("/changes", query), vec![])] {
+            let said = page.split("since <time datetime=\"").nth(1).and_then(|rest| rest.split('"').next());
+            assert_eq!(said.map(str::to_owned), since, "{query}: {page}");
+        }
+    }
 }
