@@ -15,7 +15,7 @@ use http::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
 use super::caller::Caller;
 use super::compress::Forms;
 use super::context::Context;
-use super::respond::{self, Response, Tagged};
+use super::respond::{self, Chosen, Response, Tagged};
 use strandline_query::Stamp;
 
 /// The most bytes of answers that are kept, with their compressed forms and their addresses.
@@ -45,6 +45,8 @@ struct Answer {
     tag: HeaderValue,
     /// The answer as it was compressed; all forms together are no larger than it.
     forms: Forms,
+    /// Whether a parameter of the address chose its media type, whatever is accepted.
+    chosen: Option<Chosen>,
 }
 
 /// The place of an answer: to one question of one caller, under one stamp.
@@ -114,13 +116,17 @@ impl Answer {
         let Tagged { content_type, body, tag, forms } = response.extensions().get()?;
         let mut headers = response.headers().clone();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
-        Some(Answer { headers, body: body.clone(), tag: tag.clone(), forms: forms.clone() })
+        let chosen = response.extensions().get().copied();
+        Some(Answer { headers, body: body.clone(), tag: tag.clone(), forms: forms.clone(), chosen })
     }
 
     fn respond(&self, context: &Context) -> Response {
         let (headers, body) = (self.headers.clone(), self.body.clone());
         let mut response = respond::conditional(context, &self.tag, headers, body);
         response.extensions_mut().insert(self.forms.clone());
+        if let Some(chosen) = self.chosen {
+            response.extensions_mut().insert(chosen);
+        }
         response
     }
 }
@@ -163,6 +169,15 @@ mod tests {
 
     async fn text(response: Response) -> String {
         String::from_utf8(response.into_body().collect().await.unwrap().to_bytes().into()).unwrap()
+    }
+
+    #[test]
+    fn what_a_parameter_chose_is_chosen_again() {
+        let (cache, of, asked) = (AnswerCache::default(), caller("one"), asking("format=csv"));
+        let plain = respond::tagged(&asked, "text/csv", b"a".to_vec());
+        cache.put(&stamp(1), &of, &asked, &respond::chosen(plain));
+        let again = cache.get(&stamp(1), &of, &asked).unwrap();
+        assert_eq!(again.extensions().get::<Chosen>().copied(), Some(Chosen));
     }
 
     #[tokio::test]

@@ -25,7 +25,7 @@ pub(super) struct Tagged {
 }
 
 /// That a parameter of the request chose the media type of the answer, so that `Accept` does not.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Chosen;
 
 /// The same answer, whose media type a parameter chose.

@@ -43,7 +43,7 @@ pub(super) fn nowhere(path: &str) -> Vec<String> {
         filled.replace("{cluster}", name) + mandatory(path)
     };
     match path {
-        "/api/v1/deployments" | "/api/v1/resources" | "/api/v1/images" => {
+        "/api/v1/deployments" | "/api/v1/events" | "/api/v1/resources" | "/api/v1/images" => {
             vec![format!("{path}?environment=nobody")]
         }
         _ => names.iter().map(filled).collect(),
