@@ -15,7 +15,7 @@ use crate::checkout::root;
 use crate::server::{Result, Server, items};
 
 /// How long the browser may take for all flows; a bound on hanging.
-const PATIENCE: Duration = Duration::from_secs(600);
+const PATIENCE: Duration = Duration::from_secs(1200);
 
 /// How often what a live page shows becomes something else.
 const PULSE: Duration = Duration::from_secs(2);
