@@ -6,7 +6,12 @@ CREATE TEMP TABLE sight (scope BLOB NOT NULL, since INTEGER NOT NULL, narrow INT
 -- Paths of projects and groups, and the agents that let the scope in.
 CREATE TEMP TABLE sight_path (path TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TEMP TABLE sight_agent (agent TEXT PRIMARY KEY) WITHOUT ROWID;
--- Audiences it belongs to, and those whose agents let it in; and the projects of the former.
+-- Places that it may read, by the name of the cluster; all of a cluster where no namespace is named.
+CREATE TEMP TABLE sight_allowed (
+    cluster TEXT NOT NULL, namespace TEXT NOT NULL, PRIMARY KEY (cluster, namespace)
+) WITHOUT ROWID;
+-- Audiences it belongs to, and those whose agents let it in or all of whose places
+-- it may read; and the projects of the former.
 CREATE TEMP TABLE sight_sees (audience INTEGER PRIMARY KEY);
 CREATE TEMP TABLE sight_reads (audience INTEGER PRIMARY KEY);
 CREATE TEMP TABLE sight_project (path TEXT PRIMARY KEY) WITHOUT ROWID;

@@ -339,14 +339,15 @@ CREATE INDEX environment_by_tier
     ON environment (tier, to_offset, region, state, project, name, name_id, audience);
 
 -- Who sees environments and may read what they hold: members of the project and of what they are shared with, as far as
--- all agents that serve them let their members in. Each audience has one number for ever, so that whom a scope may ask
--- after is a set of numbers, now and for the past.
+-- all agents that serve them let their members in; and whoever may read every place where they look. Each audience has one
+-- number for ever, so that whom a scope may ask after is a set of numbers, now and for the past.
 CREATE TABLE audience (
     id      INTEGER PRIMARY KEY,
     project TEXT NOT NULL,
     viewers TEXT NOT NULL,                -- JSON: paths whose members see it besides the project's
     agents  TEXT NOT NULL,                -- JSON: those of its targets
-    UNIQUE (project, viewers, agents)
+    places  TEXT NOT NULL,                -- JSON: cluster and namespace of each target
+    UNIQUE (project, viewers, agents, places)
 ) STRICT;
 
 -- Audiences by the paths whose members see them, in lower case …
@@ -356,13 +357,22 @@ CREATE TABLE audience_path (
     PRIMARY KEY (path, audience)
 ) STRICT, WITHOUT ROWID;
 
--- … and by their agents.
+-- … by their agents …
 CREATE TABLE audience_agent (
     audience INTEGER NOT NULL,
     agent    TEXT NOT NULL,
     PRIMARY KEY (audience, agent)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX audience_agent_by_agent ON audience_agent (agent);
+
+-- … and by where they look.
+CREATE TABLE audience_place (
+    cluster   TEXT NOT NULL,              -- its name
+    namespace TEXT NOT NULL,              -- as a target's
+    audience  INTEGER NOT NULL,
+    PRIMARY KEY (cluster, namespace, audience)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX audience_place_by_audience ON audience_place (audience);
 
 -- The audiences of environments over time; what else moves of an environment begins no row here.
 CREATE TABLE environment_audience (

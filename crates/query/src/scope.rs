@@ -6,19 +6,21 @@ use rusqlite::{Connection, OptionalExtension, params};
 use serde::Serialize;
 
 use strandline_gitlab::Membership;
-use strandline_model::Offset;
+use strandline_model::{Offset, Places};
 
 /// What a caller may see; every query takes one and puts it into its SQL.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Scope {
     /// Of what the caller is a member; none where nothing is hidden.
     membership: Option<Membership>,
+    /// Which places the caller may read besides.
+    places: Places,
 }
 
 impl Scope {
     /// Sees everything.
     pub fn everything() -> Self {
-        Scope { membership: None }
+        Scope { membership: None, places: Places::default() }
     }
 
     /// What such a member sees, and nothing else: the environments of the projects, of those below
@@ -26,7 +28,14 @@ impl Scope {
     /// serves, resources only where the agent lets its members in. Besides, the clusters and namespaces that such
     /// environments look at; only offsets and the lag count changes of others.
     pub fn members(membership: Membership) -> Self {
-        Scope { membership: Some(membership) }
+        Scope { membership: Some(membership), places: Places::default() }
+    }
+
+    /// The same, which besides sees and reads the environments that look at places of these alone, and at some; whatever agents
+    /// say, since whoever may read there needs none.
+    #[must_use]
+    pub fn with_places(self, places: Places) -> Self {
+        Scope { places, ..self }
     }
 
     /// What members of these projects see.
@@ -40,14 +49,16 @@ impl Scope {
         let Some(membership) = &self.membership else { return Ok(ResolvedScope(None)) };
         let sql = "SELECT since FROM catalog_state";
         let since: i64 = view.prepare_cached(sql)?.query_row([], |row| row.get(0)).optional()?.unwrap_or(0);
-        let digest = digest(membership);
+        let digest = digest(membership, &self.places);
         let sql = "SELECT narrow FROM temp.sight WHERE scope = ?1 AND since = ?2";
         let mut held = view.prepare_cached(sql)?;
         let mut narrow = || held.query_row(params![digest, since], |row| row.get(0)).optional();
         let narrow = match narrow()? {
             Some(narrow) => narrow,
             None => {
-                strandline_sqlite::with_temporary(view, |view| fill(view, membership, &digest, since))?;
+                strandline_sqlite::with_temporary(view, |view| {
+                    fill(view, (membership, &self.places), &digest, since)
+                })?;
                 narrow()?.unwrap_or(false)
             }
         };
@@ -64,7 +75,7 @@ pub(super) fn prepare(view: &Connection) -> rusqlite::Result<()> {
 const SETS: &str = include_str!("../../../schema/sight.sql");
 
 /// By what sets are known again that were made for these: all that they are made of, and nothing else.
-fn digest(membership: &Membership) -> [u8; 32] {
+fn digest(membership: &Membership, places: &Places) -> [u8; 32] {
     let mut hasher = blake3::Hasher::new();
     let mut path = |kind: u8, path: &str| {
         // The length in front keeps neighbouring paths from being read as one another.
@@ -72,14 +83,35 @@ fn digest(membership: &Membership) -> [u8; 32] {
     };
     membership.named().for_each(|named| path(0, named));
     membership.below().flatten().for_each(|end| path(1, &end));
+    for (cluster, namespace) in places.iter() {
+        path(2, cluster);
+        path(3, namespace);
+    }
     hasher.finalize().into()
 }
 
+/// The audiences of what looks at places alone that may be read, found from these.
+const ALLOWED: &str = "INSERT OR IGNORE INTO temp.sight_reads
+    WITH looks AS (
+        SELECT p.audience FROM temp.sight_allowed a CROSS JOIN audience_place p
+            ON p.cluster = a.cluster AND p.namespace = a.namespace WHERE a.namespace <> ''
+        UNION SELECT p.audience FROM temp.sight_allowed a CROSS JOIN audience_place p
+            ON p.cluster = a.cluster WHERE a.namespace = '')
+    SELECT l.audience FROM looks l WHERE NOT EXISTS (
+        SELECT 1 FROM audience_place p WHERE p.audience = l.audience AND NOT EXISTS (
+            SELECT 1 FROM temp.sight_allowed a WHERE a.cluster = p.cluster AND a.namespace IN ('', p.namespace)))";
+
 /// Makes the sets; a path that the membership holds for is named by it or lies below a group of it.
-fn fill(view: &Connection, membership: &Membership, digest: &[u8; 32], since: i64) -> rusqlite::Result<()> {
+fn fill(
+    view: &Connection,
+    (membership, places): (&Membership, &Places),
+    digest: &[u8; 32],
+    since: i64,
+) -> rusqlite::Result<()> {
     view.execute_batch(
         "DELETE FROM temp.sight; DELETE FROM temp.sight_path; DELETE FROM temp.sight_agent; DELETE FROM temp.sight_sees;
-        DELETE FROM temp.sight_reads; DELETE FROM temp.sight_project; DELETE FROM temp.sight_place;",
+        DELETE FROM temp.sight_reads; DELETE FROM temp.sight_project; DELETE FROM temp.sight_place;
+        DELETE FROM temp.sight_allowed;",
     )?;
     for [named, below] in [
         [
@@ -106,8 +138,17 @@ fn fill(view: &Connection, membership: &Membership, digest: &[u8; 32], since: i6
     view.execute_batch(
         "INSERT INTO temp.sight_reads SELECT s.audience FROM temp.sight_sees s WHERE NOT EXISTS (
             SELECT 1 FROM audience_agent a WHERE a.audience = s.audience
-                AND a.agent NOT IN (SELECT agent FROM temp.sight_agent));
-        INSERT OR IGNORE INTO temp.sight_project
+                AND a.agent NOT IN (SELECT agent FROM temp.sight_agent));",
+    )?;
+    if !places.is_empty() {
+        let mut allow =
+            view.prepare_cached("INSERT INTO temp.sight_allowed (cluster, namespace) VALUES (?1, ?2)")?;
+        places.iter().try_for_each(|(cluster, namespace)| allow.execute([cluster, namespace]).map(|_| ()))?;
+        view.execute_batch(ALLOWED)?;
+        view.execute_batch("INSERT OR IGNORE INTO temp.sight_sees SELECT audience FROM temp.sight_reads")?;
+    }
+    view.execute_batch(
+        "INSERT OR IGNORE INTO temp.sight_project
             SELECT u.project FROM temp.sight_sees s CROSS JOIN audience u ON u.id = s.audience;",
     )?;
     // Last, so that sets that were broken off belong to nobody.

@@ -161,7 +161,7 @@ fn steps(world: &World) -> Vec<(&'static str, u64)> {
 
 #[test]
 fn what_others_have_costs_a_scope_nothing() {
-    let (few, many) = (steps(&world(2, 40)), steps(&world(2, 160)));
+    let (few, many) = (steps(&world(2, 80)), steps(&world(2, 320)));
     for ((name, few), (_, many)) in few.into_iter().zip(many) {
         assert!(many <= few + few / 20, "{name}: {few} steps beside few others and {many} beside many");
     }
@@ -169,7 +169,7 @@ fn what_others_have_costs_a_scope_nothing() {
 
 #[test]
 fn a_search_takes_the_same_steps_whether_or_not_others_have_what_is_asked_for() {
-    let steps = steps(&world(2, 40));
+    let steps = steps(&world(2, 80));
     let of = |wanted: &str| {
         steps.iter().filter(|(name, _)| *name == wanted).map(|(_, steps)| *steps).collect::<Vec<_>>()
     };
@@ -179,7 +179,7 @@ fn a_search_takes_the_same_steps_whether_or_not_others_have_what_is_asked_for() 
 
 #[test]
 fn what_a_scope_sees_costs_it_no_more_than_there_is_of_it() {
-    let (few, many) = (steps(&world(4, 80)), steps(&world(16, 160)));
+    let (few, many) = (steps(&world(4, 80)), steps(&world(16, 320)));
     for ((name, few), (_, many)) in few.into_iter().zip(many) {
         assert!(many <= 5 * few, "{name}: {few} steps with some and {many} with four times as many");
     }

@@ -242,3 +242,32 @@ fn a_scope_is_told_only_of_its_places_and_counts_only_what_it_sees() {
     }
     assert!(counts.len() > 3, "the world holds several counts: {counts:?}");
 }
+
+#[test]
+fn an_environment_that_went_to_others_tells_no_gap_of_where_it_is_now() {
+    let moved = |project| EnvironmentSpec {
+        id: EnvironmentId::new(super::scope::MOVED),
+        ..environment(project, "moved", &[("east", "shop", "")])
+    };
+    let stays = environment("shop/web", "stays", &[("east", "shop", "web")]);
+    let world = World::new([
+        Event::Declare(vec![moved("shop/web"), stays.clone()]),
+        Event::Apply(Thing::pod("east", "shop", "a")),
+        mark("east", "Pod", "shop", true),
+        Event::Declare(vec![moved("shop/db"), stays]),
+    ]);
+    let gaps = |project: &str| {
+        let scope = Scope::projects([project.to_owned()]);
+        let question = DiffEnvironment {
+            environment: EnvironmentId::new(super::scope::MOVED),
+            from: Some(At::Offset(world.heads[2])),
+            lens: Lens::new(Between::Versions, &[]),
+            children: true,
+            page: whole(),
+        };
+        let diff = block_on(world.queries.ask(&scope, At::Now, question));
+        diff.unwrap().metadata.snapshot.coverage.gaps.len()
+    };
+    assert_eq!(gaps("shop/db"), 1, "whose it is now is told of it");
+    assert_eq!(gaps("shop/web"), 0, "whose it was is not, though it looks at the same namespace");
+}

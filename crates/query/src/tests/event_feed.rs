@@ -211,7 +211,7 @@ pub(super) async fn agrees(
     world: &World,
     scope: &Scope,
     (step, at): (usize, At),
-    id: &EnvironmentId,
+    (id, moves): (&EnvironmentId, bool),
     expected: &BTreeSet<String>,
 ) {
     let text = |event: &FoldedEvent| serde_json::to_string(event).unwrap();
@@ -223,9 +223,8 @@ pub(super) async fn agrees(
     let filter = EventFeedFilter { environment: Some(id.clone()), environments: states, ..ever() };
     let listed = world.queries.ask(scope, at, ListEvents::new(&filter, &whole())).await.unwrap().items;
     let listed: BTreeSet<_> = listed.iter().map(|it| text(&it.event)).collect();
-    let is_moved = id.as_str() == super::scope::MOVED;
     assert!(
-        if is_moved { listed.is_subset(&found) } else { listed == found },
+        if moves { listed.is_subset(&found) } else { listed == found },
         "step {step}: {id}: {listed:?} {found:?}"
     );
 }

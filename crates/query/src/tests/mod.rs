@@ -28,6 +28,7 @@ mod oracle;
 mod overview;
 mod overview_rows;
 mod pages;
+mod places;
 mod scope;
 mod search;
 mod stretches;

@@ -7,10 +7,44 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::*;
-use strandline_model::{Offset, Timestamp};
+use strandline_model::{Offset, Places, Timestamp};
 
 /// Cluster and uid of a resource.
 pub(super) type Name = (String, String);
+
+/// Whose world it is: members of projects, who may read places besides.
+pub(super) struct Eyes {
+    pub(super) projects: Vec<&'static str>,
+    pub(super) places: Places,
+}
+
+impl Eyes {
+    pub(super) fn of(projects: &[&'static str], places: &[(&str, &str)]) -> Self {
+        let places =
+            places.iter().map(|(cluster, namespace)| ((*cluster).to_owned(), (*namespace).to_owned()));
+        Eyes { projects: projects.to_vec(), places: Places::new(places) }
+    }
+
+    pub(super) fn scope(&self) -> Scope {
+        let projects = Scope::projects(self.projects.iter().map(|&path| path.to_owned()));
+        projects.with_places(self.places.clone())
+    }
+
+    fn see<'t>(&self, project: &str, targets: impl IntoIterator<Item = (&'t str, &'t str)>) -> bool {
+        let mut targets =
+            targets.into_iter().map(|(cluster, namespace)| self.places.holds(cluster, namespace));
+        let (first, others) = (targets.next(), targets.all(|held| held));
+        self.projects.contains(&project) || (first == Some(true) && others)
+    }
+
+    fn see_spec(&self, of: &EnvironmentSpec) -> bool {
+        self.see(&of.project, of.targets.iter().map(|it| (it.cluster.as_str(), it.namespace.as_str())))
+    }
+
+    fn see_environment(&self, of: &Environment) -> bool {
+        self.see(&of.project, of.targets.iter().map(|it| (it.cluster.as_str(), it.namespace.as_str())))
+    }
+}
 
 /// When which resources belonged to whom, offset by offset.
 pub(super) struct Oracle {
@@ -23,7 +57,7 @@ pub(super) struct Oracle {
 
 impl Oracle {
     /// Asks the whole world at each of its offsets.
-    pub(super) async fn of(world: &World, projects: &[&str]) -> Self {
+    pub(super) async fn of(world: &World, eyes: &Eyes) -> Self {
         let (all, mut belonged) = (&Scope::everything(), BTreeMap::<Name, Vec<_>>::new());
         let mut held_by = BTreeMap::<_, Vec<_>>::new();
         let (any, every, page) = (&EnvironmentFilter::default(), &ResourceFilter::default(), &whole());
@@ -36,7 +70,7 @@ impl Oracle {
                     world.queries.ask(all, at, ListEnvironmentResources::new(&environment.id, every, page));
                 for item in held.await.unwrap().items {
                     let name = (item.key.cluster, item.id.as_str().to_owned());
-                    let visible = projects.contains(&environment.project.as_str());
+                    let visible = eyes.see_environment(&environment);
                     if visible {
                         held_by.entry((environment.id.clone(), name.clone())).or_default().push(offset);
                     }
@@ -104,13 +138,13 @@ impl Oracle {
     }
 }
 
-/// What happens without the other projects: their environments, and resources that never were in sight.
-pub(super) fn without_others(events: &[Event], projects: &[&str], sight: &Oracle) -> Vec<Event> {
+/// What happens without the others: their environments, and resources that never were in sight.
+pub(super) fn without_others(events: &[Event], eyes: &Eyes, sight: &Oracle) -> Vec<Event> {
     let seen =
         |thing: &Thing| sight.saw(&(thing.cluster.clone(), thing.uid.clone()), Offset::from_i64(i64::MAX));
     let reduce = |event: &Event| match event {
         Event::Declare(environments) => {
-            let ours = environments.iter().filter(|e| projects.contains(&e.project.as_str()));
+            let ours = environments.iter().filter(|e| eyes.see_spec(e));
             Event::Declare(ours.cloned().collect())
         }
         Event::Apply(thing) | Event::Delete(thing) if !seen(thing) => Event::Nothing,
@@ -120,19 +154,19 @@ pub(super) fn without_others(events: &[Event], projects: &[&str], sight: &Oracle
     events.iter().map(reduce).collect()
 }
 
-/// Clusters and namespaces that the projects' environments look at, and the kinds watched there.
+/// Clusters and namespaces that the environments in sight look at, and the kinds watched there.
 pub(super) struct Reach {
     places: BTreeSet<(String, String)>,
     watched: BTreeSet<(String, String, String)>,
 }
 
 impl Reach {
-    pub(super) fn after(events: &[Event], projects: &[&str]) -> Self {
+    pub(super) fn after(events: &[Event], eyes: &Eyes) -> Self {
         let (mut places, mut watched) = (BTreeSet::new(), BTreeSet::new());
         for event in events {
             match event {
                 Event::Declare(environments) => {
-                    let ours = environments.iter().filter(|e| projects.contains(&e.project.as_str()));
+                    let ours = environments.iter().filter(|e| eyes.see_spec(e));
                     let targets = ours.flat_map(|e| &e.targets);
                     places =
                         targets.map(|target| (target.cluster.clone(), target.namespace.clone())).collect();

@@ -22,8 +22,10 @@ pub(super) fn without_since(value: &mut serde_json::Value) {
     if value["health"].is_object() {
         value["health"]["since"] = serde_json::Value::Null;
     }
-    if value["strip"].is_array() {
-        (value["since"], value["strip"]) = (serde_json::Value::Null, serde_json::Value::Null);
+    for member in ["since", "strip"] {
+        if let Some(told) = value.get_mut(member) {
+            *told = serde_json::Value::Null;
+        }
     }
 }
 

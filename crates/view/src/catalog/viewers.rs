@@ -1,6 +1,9 @@
-//! Members of which projects and groups see an environment, and whom agents let see what they serve.
+//! Members of which projects and groups see an environment, whom agents let see what they serve, and which places somebody has to
+//! be able to read.
 //!
-//! Whether a caller is a member is decided when a question is asked, by rights of that time.
+//! Whether a caller is a member, or may read a place, is decided when a question is asked, by rights of that time.
+
+use std::collections::BTreeSet;
 
 use rusqlite::{OptionalExtension, params};
 
@@ -31,13 +34,16 @@ pub(super) fn note<'a>(at: &Apply<'_>, paths: impl Iterator<Item = &'a str>) -> 
 /// The view's number of the audience that an environment has.
 pub(super) fn audience(at: &Apply<'_>, of: &Resolved) -> rusqlite::Result<i64> {
     let [viewers, agents] = [&of.viewers, &of.agents].map(|paths| serde_json::json!(paths).to_string());
-    let key = [of.spec.project.as_str(), &viewers, &agents];
-    let sql = "SELECT id FROM audience WHERE project = ?1 AND viewers = ?2 AND agents = ?3";
+    let places: BTreeSet<[&str; 2]> =
+        of.targets.iter().map(|target| [target.cluster.as_str(), target.namespace.as_str()]).collect();
+    let places_json = serde_json::json!(places).to_string();
+    let key = [of.spec.project.as_str(), &viewers, &agents, &places_json];
+    let sql = "SELECT id FROM audience WHERE project = ?1 AND viewers = ?2 AND agents = ?3 AND places = ?4";
     let found = at.connection.prepare_cached(sql)?.query_row(key, |row| row.get(0)).optional()?;
     if let Some(found) = found {
         return Ok(found);
     }
-    let sql = "INSERT INTO audience (project, viewers, agents) VALUES (?1, ?2, ?3)";
+    let sql = "INSERT INTO audience (project, viewers, agents, places) VALUES (?1, ?2, ?3, ?4)";
     let id = at.connection.prepare_cached(sql)?.insert(key)?;
     let sql = "INSERT OR IGNORE INTO audience_path (path, audience) VALUES (?1, ?2)";
     let mut insert = at.connection.prepare_cached(sql)?;
@@ -47,6 +53,11 @@ pub(super) fn audience(at: &Apply<'_>, of: &Resolved) -> rusqlite::Result<i64> {
     let sql = "INSERT INTO audience_agent (audience, agent) VALUES (?1, ?2)";
     let mut insert = at.connection.prepare_cached(sql)?;
     of.agents.iter().try_for_each(|agent| insert.execute(params![id, agent]).map(|_| ()))?;
+    let sql = "INSERT INTO audience_place (cluster, namespace, audience) VALUES (?1, ?2, ?3)";
+    let mut insert = at.connection.prepare_cached(sql)?;
+    places
+        .iter()
+        .try_for_each(|[cluster, namespace]| insert.execute(params![cluster, namespace, id]).map(|_| ()))?;
     Ok(id)
 }
 

@@ -28,6 +28,10 @@ const CALLERS: [(&[&str], &[&str]); 6] = [
     (&[], &["sh"]),
 ];
 
+/// Places that somebody may read.
+const READABLE: [&[(&str, &str)]; 4] =
+    [&[("us", "one")], &[("us", "one"), ("eu", "two")], &[("us", "")], &[("us", ""), ("eu", "")]];
+
 /// What happens to the catalog; numbers choose from the lists above.
 #[derive(Clone, Debug)]
 enum Step {
@@ -247,6 +251,16 @@ impl Catalog {
         Some(Expected { region, state: spec.state, labels, targets, last_deployment, declared_by })
     }
 
+    /// Whether whoever may read these places reads an environment: it looks there alone, whatever its agents say.
+    fn readable(&self, id: &EnvironmentId, places: &[(&str, &str)]) -> bool {
+        let targets = self.expected(id).map(|expected| expected.targets).unwrap_or_default();
+        let held = |target: &Target| {
+            let mut at = [target.namespace.as_str(), ""].into_iter();
+            at.any(|namespace| places.contains(&(target.cluster.as_str(), namespace)))
+        };
+        !targets.is_empty() && targets.iter().all(held)
+    }
+
     /// Whether a caller sees an environment, by the rights of `now` whether it may read what it holds.
     fn access(&self, now: &Catalog, id: &EnvironmentId, caller: usize) -> Option<EnvironmentAccess> {
         let spec = self.spec(id)?;
@@ -299,6 +313,14 @@ async fn agree(queries: &Queries, at: Offset, catalog: &Catalog, now: &Catalog) 
             let found = queries.ask(&scope, At::Offset(at), GetEnvironment::new(&id)).await.ok();
             let expected = catalog.access(now, &id, caller);
             assert_eq!(found.map(|answer| answer.value.access), expected, "{id} at {at} for {caller}");
+        }
+        for places in READABLE {
+            let place =
+                |(cluster, namespace): &(&str, &str)| ((*cluster).to_owned(), (*namespace).to_owned());
+            let scope = Scope::projects([]).with_places(Places::new(places.iter().map(place)));
+            let found = queries.ask(&scope, At::Offset(at), GetEnvironment::new(&id)).await.ok();
+            let expected = catalog.readable(&id, places).then_some(EnvironmentAccess::Granted);
+            assert_eq!(found.map(|answer| answer.value.access), expected, "{id} at {at} for {places:?}");
         }
     }
 }
