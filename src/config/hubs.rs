@@ -7,12 +7,16 @@ use super::cluster_folders::of_template;
 use super::file::{File, Hub, Source};
 use super::settings::{ClusterConfig, HubConfig};
 use strandline_model::EnvironmentId;
+use strandline_syntax::is_dns_label;
 use strandline_watch::{
     ClusterAccess, ConnectSettings, CredentialProgram, HubClusters, HubSettings, HubSource,
 };
 
 /// The key of a Secret that has the kubeconfig, where none is named.
 const KEY: &str = "kubeconfig";
+
+/// The ManagedServiceAccount whose token is used, where none is named.
+const SERVICE_ACCOUNT: &str = "strandline";
 
 impl Check {
     pub(super) fn hubs(&mut self, file: &File) -> Vec<HubConfig> {
@@ -31,6 +35,11 @@ impl Check {
                 self.access(&hub.own(), at, &format!("the hub `{name}`"), file.kubeconfig.as_deref());
             if let Some(namespace) = &hub.namespace {
                 self.namespace(namespace);
+                if hub.source == Source::ManagedClusters {
+                    let message = "`namespace` has no meaning with the source `managed_clusters`";
+                    self.report(namespace.referenced, "conflict", message).hint =
+                        Some("remove it; `selector` chooses among ManagedClusters".to_owned());
+                }
             }
             let connect = ConnectSettings {
                 allow_exec_plugins: hub.allow_exec_plugins,
@@ -54,6 +63,17 @@ impl Check {
             let message = "`key` has a meaning with the source `secrets` alone";
             self.report(key.referenced, "conflict", message).hint = Some("remove it".to_owned());
         }
+        if let Some(account) = &hub.service_account {
+            if hub.source != Source::ManagedClusters {
+                let message = "`service_account` has a meaning with the source `managed_clusters` alone";
+                self.report(account.referenced, "conflict", message).hint = Some("remove it".to_owned());
+            }
+            if account.value.len() > 253 || !account.value.split('.').all(is_dns_label) {
+                let message = format!("invalid name of a ManagedServiceAccount `{}`", account.value);
+                self.report(account.referenced, "bad_name", message).hint =
+                    Some("use lower-case letters, digits, `-` and `.`".to_owned());
+            }
+        }
         if (hub.source == Source::ClusterProfiles) == hub.providers.is_empty() {
             let message = match hub.source {
                 Source::ClusterProfiles => "the source `cluster_profiles` needs `providers`",
@@ -67,6 +87,12 @@ impl Check {
             Source::Argocd => HubSource::Argocd,
             Source::Secrets => {
                 HubSource::Secrets(hub.key.as_ref().map_or(KEY.to_owned(), |key| key.value.clone()))
+            }
+            Source::ManagedClusters => {
+                let account = hub.service_account.as_ref();
+                HubSource::ManagedClusters(
+                    account.map_or(SERVICE_ACCOUNT.to_owned(), |name| name.value.clone()),
+                )
             }
             Source::ClusterProfiles => {
                 let program = |provider: &super::file::Provider| CredentialProgram {

@@ -17,10 +17,10 @@ use tokio_rustls::TlsAcceptor;
 
 use crate::server::{PROGRAM, Result, Server};
 
-const AUTHORITY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/https/authority.pem");
+pub(crate) const AUTHORITY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/https/authority.pem");
 
 /// Takes TLS off connections to the server at this address, as a proxy in front of it would.
-async fn proxy(to: SocketAddr) -> Result<SocketAddr> {
+pub(crate) async fn proxy(to: SocketAddr) -> Result<SocketAddr> {
     let chain =
         CertificateDer::pem_slice_iter(include_bytes!("https/server.pem")).collect::<Result<_, _>>()?;
     let key = PrivateKeyDer::from_pem_slice(include_bytes!("https/server.key"))?;

@@ -29,6 +29,7 @@ mod https;
 mod hubs;
 mod kept_log;
 mod login;
+mod managed_clusters;
 mod monitoring;
 mod namespaces;
 mod old_logs;

@@ -1,15 +1,18 @@
-//! A hub: a cluster whose objects are other clusters, such as the Secrets that Cluster API and Argo CD keep, or ClusterProfiles.
+//! A hub: a cluster whose objects are other clusters, such as the Secrets that Cluster API and Argo CD keep, ClusterProfiles, or
+//! ManagedClusters.
 //!
 //! It is listed, and listed again when a watch reports that anything changed; the watch is only a signal, so nothing follows
 //! from its events. Whoever may write these objects says where we connect to and with which credentials, and no more than
 //! that: no object names a file or a program of ours, and credentials stay in memory.
 
+mod managed;
 mod objects;
 mod source;
 
 use std::time::Duration;
 
 use futures_util::StreamExt;
+use futures_util::future::select_all;
 use serde::Deserialize;
 
 use super::connect::{ClusterConnection, ConnectSettings};
@@ -21,6 +24,9 @@ use strandline_syntax::diagnostics::of_json;
 use strandline_syntax::percent_encode;
 
 pub use source::{CredentialProgram, HubSource};
+
+use objects::{Object, Secrets};
+use source::Listed;
 
 /// The most clusters of a hub.
 const CLUSTERS_MAX: usize = 1000;
@@ -44,7 +50,7 @@ pub struct HubSettings {
     pub connect: ConnectSettings,
     /// What its clusters are.
     pub source: HubSource,
-    /// Where they are; none for all namespaces, and then a cluster's name begins with its namespace.
+    /// Where they are; none for all namespaces, and then the name of a cluster in a namespace begins with that.
     pub namespace: Option<String>,
     /// A label selector, as the API takes it.
     pub selector: String,
@@ -72,13 +78,17 @@ pub struct HubClusters {
     pub ignored: Vec<String>,
 }
 
-/// An object of a hub, as far as it is read.
+/// What was read of a hub, for watches to go on from: the version of each of its lists, of which there is at least one.
+#[derive(Clone, Debug)]
+pub struct HubVersion(Vec<String>);
+
+/// A page of a list.
 #[derive(Deserialize)]
 struct Page {
     #[serde(default)]
     metadata: PageMetadata,
     #[serde(default)]
-    items: Vec<objects::Object>,
+    items: Vec<Object>,
 }
 
 #[derive(Default, Deserialize)]
@@ -105,11 +115,11 @@ impl Hub {
         Hub { settings, connection, limits: Limits::default() }
     }
 
-    /// Reads all clusters, and the version of the list, from which [`Hub::changed`] goes on.
+    /// Reads all clusters, and the version from which [`Hub::changed`] goes on.
     ///
     /// # Errors
     /// Why they cannot be read.
-    pub async fn read(&self) -> Result<(HubClusters, String), String> {
+    pub async fn read(&self) -> Result<(HubClusters, HubVersion), String> {
         self.connection.ensure_connected().await;
         match self.list().await {
             Err(Failure::Unauthorized(message)) => {
@@ -127,10 +137,21 @@ impl Hub {
     ///
     /// # Errors
     /// Why that cannot be known.
-    pub async fn changed(&self, version: &str) -> Result<(), String> {
-        let watch =
-            format!("watch=1&timeoutSeconds={WATCH_SECONDS}&resourceVersion={}", percent_encode(version));
-        let path = self.path(&watch);
+    pub async fn changed(&self, version: &HubVersion) -> Result<(), String> {
+        let lists = self.lists();
+        let watches = lists.iter().zip(&version.0).map(|(list, version)| Box::pin(self.watch(list, version)));
+        select_all(watches).await.0?;
+        tokio::time::sleep(GATHER).await;
+        Ok(())
+    }
+
+    async fn watch(&self, list: &Listed, version: &str) -> Result<(), String> {
+        let path = format!(
+            "{}?watch=1&timeoutSeconds={WATCH_SECONDS}&resourceVersion={}{}",
+            list.path,
+            percent_encode(version),
+            list.selectors()
+        );
         let client = self.connection.client();
         let mut body = match get(&client, &path, "application/json", &self.limits).await {
             Ok(body) => body,
@@ -140,11 +161,23 @@ impl Hub {
         // Whatever comes, an event, an error or the end: all is read again.
         let longest = Duration::from_secs(WATCH_SECONDS + 60);
         let _ = tokio::time::timeout(longest, body.next()).await;
-        tokio::time::sleep(GATHER).await;
         Ok(())
     }
 
-    async fn list(&self) -> Result<(HubClusters, String), Failure> {
+    async fn list(&self) -> Result<(HubClusters, HubVersion), Failure> {
+        let (mut found, mut versions) = (Vec::new(), Vec::new());
+        for list in self.lists() {
+            let (objects, at) = self.all(&list).await?;
+            found.push(objects);
+            versions.push(at);
+        }
+        let secrets =
+            found.drain(1..).flatten().map(|secret| (secret.place().0.to_owned(), secret)).collect();
+        Ok((self.clusters(found.pop().unwrap_or_default(), &secrets), HubVersion(versions)))
+    }
+
+    /// All objects of a list, and its version.
+    async fn all(&self, list: &Listed) -> Result<(Vec<Object>, String), Failure> {
         let (mut found, mut token) = (Vec::new(), String::new());
         let client = self.connection.client();
         for _ in 0..PAGES_MAX {
@@ -152,14 +185,18 @@ impl Hub {
             if !token.is_empty() {
                 query.push_str(&format!("&continue={}", percent_encode(&token)));
             }
-            let text = get_text(&client, &self.path(&query), &self.limits).await?;
+            let path = format!("{}?{query}{}", list.path, list.selectors());
+            let text = get_text(&client, &path, &self.limits).await.map_err(|failure| match failure {
+                Failure::NotServed(message) => Failure::NotServed(format!("{}: {message}", list.path)),
+                failure => failure,
+            })?;
             // The parser's own message would quote the text, which has credentials.
             let page: Page = serde_json::from_str(&text)
                 .map_err(|error| Failure::Invalid(format!("the list: {}", of_json(&error))))?;
             found.extend(page.items);
             token = page.metadata.r#continue;
             if token.is_empty() {
-                return Ok((self.clusters(found), page.metadata.resource_version));
+                return Ok((found, page.metadata.resource_version));
             }
         }
         Err(Failure::TooLarge(format!(
@@ -168,43 +205,35 @@ impl Hub {
         )))
     }
 
-    fn path(&self, query: &str) -> String {
+    fn lists(&self) -> Vec<Listed> {
         let HubSettings { source, namespace, selector, .. } = &self.settings;
-        let selectors: Vec<&str> = source
-            .selector()
-            .into_iter()
-            .chain([selector.as_str()])
-            .filter(|text| !text.is_empty())
-            .collect();
-        let mut path = format!("{}?{query}", source.path(namespace.as_deref()));
-        if !selectors.is_empty() {
-            path.push_str(&format!("&labelSelector={}", percent_encode(&selectors.join(","))));
-        }
-        path
+        source.lists(namespace.as_deref(), selector)
     }
 
-    /// The clusters that these objects are. Of two with the same name the first one is it, by namespace and name.
-    fn clusters(&self, mut objects: Vec<objects::Object>) -> HubClusters {
+    /// The clusters that these objects are, with Secrets by their namespaces. Of two with the same name the first one is it, by
+    /// namespace and name.
+    fn clusters(&self, mut objects: Vec<Object>, secrets: &Secrets) -> HubClusters {
         objects.sort_by(|one, other| one.place().cmp(&other.place()));
         let mut found = HubClusters::default();
         for object in objects {
             let Some(named) = object.cluster_name(&self.settings.source) else { continue };
             let (namespace, origin) = (object.place().0.to_owned(), object.origin(&self.settings.source));
             let name = match self.settings.namespace {
-                Some(_) => named,
-                None => format!("{namespace}.{named}"),
+                None if self.settings.source.is_namespaced() => format!("{namespace}.{named}"),
+                _ => named,
             };
             let before = found.clusters.iter().find(|known| known.name == name);
-            let why = match before {
+            let why = match (object.why_outside(&self.settings.source), before) {
+                (Some(why), _) => why.to_owned(),
                 _ if !EnvironmentId::new(name.as_str()).is_plain() => {
                     format!("`{name}` is no name of a cluster; use letters, digits, `-`, `_` and `.`")
                 }
-                Some(before) => format!("{} is the cluster `{name}` already", before.origin),
-                None if found.clusters.len() == CLUSTERS_MAX => {
+                (None, Some(before)) => format!("{} is the cluster `{name}` already", before.origin),
+                (None, None) if found.clusters.len() == CLUSTERS_MAX => {
                     format!("only the first {CLUSTERS_MAX} objects of a hub are clusters")
                 }
-                None => {
-                    let credentials = Credentials::new(object.kubeconfig(&self.settings.source));
+                (None, None) => {
+                    let credentials = Credentials::new(object.kubeconfig(&self.settings.source, secrets));
                     let runs_program = matches!(self.settings.source, HubSource::ClusterProfiles(_));
                     found.clusters.push(HubCluster { name, origin, credentials, runs_program });
                     continue;

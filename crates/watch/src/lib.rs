@@ -56,7 +56,7 @@ pub use discovery::{
     Unfollowed,
 };
 pub use examine::{Examination, ExamineSettings, Refusal, Server, Trouble, examine, kinds};
-pub use hub::{CredentialProgram, Hub, HubCluster, HubClusters, HubSettings, HubSource};
+pub use hub::{CredentialProgram, Hub, HubCluster, HubClusters, HubSettings, HubSource, HubVersion};
 pub use kubeconfig_folder::{KubeconfigFile, KubeconfigFolder};
 pub use limits::Limits;
 pub use server_time::ServerTime;

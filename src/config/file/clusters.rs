@@ -119,7 +119,8 @@ with_cluster_keys! {
         pub(in crate::config) name: Spanned<String>,
         /// What the clusters are in the hub.
         pub(in crate::config) source: Source,
-        /// The only namespace of the hub to look in. Default: all, and then a cluster's name begins with its namespace and a dot.
+        /// The only namespace of the hub to look in; not with the source `managed_clusters`. Default: all, and then a cluster's
+        /// name begins with its namespace and a dot.
         #[schemars(with = "Option<Name>")]
         pub(in crate::config) namespace: Option<Spanned<String>>,
         /// Which objects of the hub are clusters. Default: all of the source.
@@ -128,6 +129,9 @@ with_cluster_keys! {
         /// With the source `secrets`, the key of the Secrets that has the kubeconfig. Default: `kubeconfig`.
         #[schemars(with = "Option<String>")]
         pub(in crate::config) key: Option<Spanned<String>>,
+        /// With the source `managed_clusters`, the ManagedServiceAccount whose token is used. Default: `strandline`.
+        #[schemars(with = "Option<String>")]
+        pub(in crate::config) service_account: Option<Spanned<String>>,
         /// With the source `cluster_profiles`, programs that give credentials; the first that a ClusterProfile offers is run.
         #[serde(default)]
         pub(in crate::config) providers: Vec<Provider>,
@@ -177,6 +181,7 @@ pub(in crate::config) enum Source {
     Argocd,
     Secrets,
     ClusterProfiles,
+    ManagedClusters,
 }
 
 /// An entry of a hub's `providers`.

@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 
 use data_encoding::BASE64_MIME_PERMISSIVE;
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::{Map, Value, json};
 
+use super::managed;
 use super::source::{CredentialProgram, HubSource};
 use crate::kubeconfig_folder::BYTES_MAX;
 use strandline_syntax::diagnostics::of_json;
@@ -13,10 +15,16 @@ use strandline_syntax::diagnostics::of_json;
 /// The label with the name of a cluster of Cluster API.
 const CLUSTER_NAME: &str = "cluster.x-k8s.io/cluster-name";
 
+/// Secrets with credentials for other objects, by their namespaces.
+pub(super) type Secrets = BTreeMap<String, Object>;
+
 /// An object of a hub, as far as it is read.
 #[derive(Deserialize)]
 pub(super) struct Object {
     metadata: Metadata,
+    /// Of a ManagedCluster.
+    #[serde(default)]
+    spec: Value,
     /// Of a Secret, in Base64.
     #[serde(default)]
     data: BTreeMap<String, String>,
@@ -26,10 +34,12 @@ pub(super) struct Object {
 }
 
 #[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
 struct Metadata {
     #[serde(default)]
     namespace: String,
     name: String,
+    deletion_timestamp: Option<IgnoredAny>,
     #[serde(default)]
     labels: BTreeMap<String, String>,
 }
@@ -86,9 +96,21 @@ impl Object {
     pub(super) fn origin(&self, source: &HubSource) -> String {
         let kind = match source {
             HubSource::ClusterProfiles(_) => "ClusterProfile",
+            HubSource::ManagedClusters(_) => return format!("ManagedCluster {}", self.metadata.name),
             _ => "Secret",
         };
         format!("{kind} {}/{}", self.metadata.namespace, self.metadata.name)
+    }
+
+    /// Why it is no cluster of the hub yet, or no more.
+    pub(super) fn why_outside(&self, source: &HubSource) -> Option<&'static str> {
+        if !matches!(source, HubSource::ManagedClusters(_)) {
+            return None;
+        }
+        if self.metadata.deletion_timestamp.is_some() {
+            return Some("it is being deleted");
+        }
+        managed::why_not_accepted(&self.spec)
     }
 
     /// The name of the cluster that it is; none where it is none.
@@ -101,22 +123,34 @@ impl Object {
                 (name.strip_suffix("-kubeconfig")? == cluster).then(|| cluster.clone())
             }
             HubSource::Argocd => Some(self.text("name").unwrap_or_else(|_| name.clone())),
-            HubSource::Secrets(_) | HubSource::ClusterProfiles(_) => Some(name.clone()),
+            HubSource::Secrets(_) | HubSource::ClusterProfiles(_) | HubSource::ManagedClusters(_) => {
+                Some(name.clone())
+            }
         }
     }
 
     /// Its kubeconfig, or why it makes none.
-    pub(super) fn kubeconfig(&self, source: &HubSource) -> Result<String, String> {
+    pub(super) fn kubeconfig(&self, source: &HubSource, secrets: &Secrets) -> Result<String, String> {
         match source {
             HubSource::ClusterApi => self.text("value"),
             HubSource::Secrets(key) => self.text(key),
             HubSource::Argocd => self.of_argocd(),
             HubSource::ClusterProfiles(programs) => self.of_profile(programs),
+            HubSource::ManagedClusters(account) => {
+                let name = &self.metadata.name;
+                let (cluster, user) = managed::access(&self.spec, name, account, secrets.get(name))?;
+                Ok(kubeconfig(cluster, user))
+            }
         }
     }
 
+    /// Whether a Secret has this key.
+    pub(super) fn has(&self, key: &str) -> bool {
+        self.data.contains_key(key)
+    }
+
     /// A value of a Secret.
-    fn text(&self, key: &str) -> Result<String, String> {
+    pub(super) fn text(&self, key: &str) -> Result<String, String> {
         let Some(data) = self.data.get(key) else { return Err(format!("it has no key `{key}`")) };
         let bytes = BASE64_MIME_PERMISSIVE
             .decode(data.as_bytes())
@@ -226,7 +260,7 @@ mod tests {
         assert_eq!(named("eu-1-kubeconfig").as_deref(), Some("eu-1"));
         assert_eq!(named("eu-1-ca"), None);
         assert_eq!(named("eu-2-kubeconfig"), None, "another's name");
-        let kubeconfig = |object: Object| object.kubeconfig(&HubSource::ClusterApi);
+        let kubeconfig = |object: Object| object.kubeconfig(&HubSource::ClusterApi, &Secrets::new());
         assert_eq!(kubeconfig(secret("a", json!({}), &[("value", "text")])), Ok("text".to_owned()));
         assert_eq!(kubeconfig(secret("a", json!({}), &[])), Err("it has no key `value`".to_owned()));
     }
@@ -237,7 +271,7 @@ mod tests {
             let data = [("name", "eu-1"), ("server", "https://127.0.0.1:1"), ("config", config)];
             let object = secret("cluster-1", json!({}), &data);
             assert_eq!(object.cluster_name(&HubSource::Argocd).as_deref(), Some("eu-1"));
-            object.kubeconfig(&HubSource::Argocd)
+            object.kubeconfig(&HubSource::Argocd, &Secrets::new())
         };
         let text = of(r#"{"bearerToken": "t", "tlsClientConfig": {"caData": "Y2E=", "serverName": "api"}}"#)
             .unwrap();
@@ -267,14 +301,16 @@ mod tests {
             let profile = object(
                 json!({"metadata": {"name": "eu-1", "namespace": "fleet"}, "status": {field: offers}}),
             );
-            let read: Value = serde_json::from_str(&profile.kubeconfig(&source).unwrap()).unwrap();
+            let read: Value =
+                serde_json::from_str(&profile.kubeconfig(&source, &Secrets::new()).unwrap()).unwrap();
             assert_eq!(read["clusters"][0]["cluster"], offers[1]["cluster"]);
             let exec = &read["users"][0]["user"]["exec"];
             assert_eq!(
                 (&exec["command"], &exec["provideClusterInfo"]),
                 (&json!("/opt/spiffe"), &json!(true))
             );
-            let none = profile.kubeconfig(&HubSource::ClusterProfiles(Vec::new())).unwrap_err();
+            let without = HubSource::ClusterProfiles(Vec::new());
+            let none = profile.kubeconfig(&without, &Secrets::new()).unwrap_err();
             assert!(none.contains("`other`, `spiffe`"), "{none}");
         }
     }
