@@ -52,6 +52,8 @@ const VALUES: [(&str, &[&str]); 8] = [
         "hub",
         &[
             "rbac.hubNamespaces={default}",
+            "rbac.hubClusterProfiles={default,kube-public}",
+            "rbac.hubManagedServiceAccounts={strandline}",
             "config.hubs[0].name=fleet",
             "config.hubs[0].source=cluster_api",
             "config.hubs[0].namespace=default",
@@ -128,7 +130,7 @@ async fn values_that_cannot_work_are_refused_with_what_to_do() -> Result<()> {
         return Ok(());
     }
     let helm = Helm::new()?;
-    let refused: [(&[&str], &str); 10] = [
+    let refused: [(&[&str], &str); 12] = [
         (
             &["kubeconfigs.existingSecret=fleet", "kubeconfigs.settings.path=/tmp"],
             "`kubeconfigs.settings.path` is set by the chart",
@@ -145,11 +147,34 @@ async fn values_that_cannot_work_are_refused_with_what_to_do() -> Result<()> {
         (&["config.data=/tmp"], "at '/config'"),
         (&["image.digest=latest"], "at '/image/digest'"),
         (&["rbac.clusterWide=false", "rbac.namespaces={A_B}"], "at '/rbac/namespaces/0'"),
+        (&["rbac.hubClusterProfiles={A_B}"], "at '/rbac/hubClusterProfiles/0'"),
+        (&["rbac.hubManagedServiceAccounts={*}"], "at '/rbac/hubManagedServiceAccounts/0'"),
     ];
     for (values, reason) in refused {
         let error =
             helm.template("here", values).await.err().map(|error| error.to_string()).unwrap_or_default();
         assert!(error.contains(reason), "{values:?}: {error}");
+    }
+    Ok(())
+}
+
+/// A hub in the Pod's own cluster is read with the Pod's account, also where nothing else of that cluster is.
+#[tokio::test]
+async fn a_pod_that_may_read_a_hub_has_its_token() -> Result<()> {
+    if skip_without_helm("a_pod_that_may_read_a_hub_has_its_token") {
+        return Ok(());
+    }
+    let helm = Helm::new()?;
+    for (hub, has) in [
+        ("rbac.create=true", false),
+        ("rbac.hubNamespaces={default}", true),
+        ("rbac.hubClusterProfiles={default}", true),
+        ("rbac.hubManagedServiceAccounts={strandline}", true),
+    ] {
+        let rendered = helm.template("here", &["inCluster.enabled=false", hub]).await?;
+        let set = rendered.split("\n---").find(|part| part.contains("kind: StatefulSet"));
+        let set = set.ok_or("no StatefulSet")?;
+        assert!(set.contains(&format!("automountServiceAccountToken: {has}\n")), "{hub}: {set}");
     }
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::time::sleep;
 
 use super::helm::{Helm, skip_without_helm};
@@ -84,7 +84,57 @@ async fn a_cluster_accepts_every_manifest_under_the_restricted_profile() -> Resu
     assert!(refused.contains("PodSecurity"), "{refused}");
     let printed = run(&["manifest"], &[]).await?;
     dry_run(&plane, &printed).await?;
+    the_roles_for_hubs_open_what_they_say(&plane, &helm).await?;
     plane.stop().await
+}
+
+/// Kinds of objects that are clusters of a hub; kubectl asks about none that is not served.
+const OF_HUBS: [(&str, &str, &str, &str, &str); 2] = [
+    ("multicluster.x-k8s.io", "v1alpha1", "ClusterProfile", "clusterprofiles", "Namespaced"),
+    ("cluster.open-cluster-management.io", "v1", "ManagedCluster", "managedclusters", "Cluster"),
+];
+
+/// The roles for hubs, in the cluster, let the account read the objects of hubs and nothing beside them.
+async fn the_roles_for_hubs_open_what_they_say(plane: &ControlPlane, helm: &Helm) -> Result<()> {
+    for (group, version, kind, plural, scope) in OF_HUBS {
+        let definition = json!({"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+            "metadata": {"name": format!("{plural}.{group}")},
+            "spec": {"group": group, "scope": scope, "names": {"kind": kind, "plural": plural},
+                "versions": [{"name": version, "served": true, "storage": true, "schema":
+                    {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}}}]}});
+        plane.apply(&definition.to_string()).await?;
+        let name = format!("crd/{plural}.{group}");
+        plane.kubectl(&["wait", "--for=condition=Established", "--timeout=60s", &name]).await?;
+    }
+    let chart = helm.chart();
+    let mut arguments = vec!["template", "here", &chart, "--namespace", "strandline"];
+    arguments.extend(["--show-only", "templates/rbac.yaml"]);
+    let (_, values) = VALUES.iter().find(|(name, _)| *name == "hub").ok_or("no such values")?;
+    arguments.extend(values.iter().flat_map(|value| ["--set", value]));
+    plane.apply(&helm.run(&arguments).await?).await?;
+    let account = "--as=system:serviceaccount:strandline:here-strandline";
+    let (profiles, clusters) =
+        ("clusterprofiles.multicluster.x-k8s.io", "managedclusters.cluster.open-cluster-management.io");
+    for (verb, resource, namespace, wanted) in [
+        ("list", "secrets", "default", true),
+        ("watch", "secrets", "default", true),
+        ("get", "secrets", "default", false),
+        ("list", "secrets", "kube-public", false),
+        ("list", profiles, "default", true),
+        ("watch", profiles, "kube-public", true),
+        ("list", profiles, "kube-system", false),
+        ("list", clusters, "", true),
+        ("update", clusters, "", false),
+        ("list", "secrets/strandline", "kube-system", true),
+        ("watch", "secrets/strandline", "kube-system", true),
+        ("list", "secrets/other", "kube-system", false),
+    ] {
+        let mut question = vec!["auth", "can-i", verb, resource, account];
+        question.extend(["-n", namespace].iter().filter(|_| !namespace.is_empty()));
+        let asked = plane.kubectl(&question).await;
+        assert_eq!(asked.is_ok(), wanted, "{verb} {resource} in {namespace}: {asked:?}");
+    }
+    Ok(())
 }
 
 /// Assigns Pods to the node, since no scheduler runs.
