@@ -12,10 +12,15 @@ use crate::control_plane::harness::{ControlPlane, skip_without_control_plane};
 use crate::server::{PROGRAM, Result};
 
 /// How long a granted permission may take to be in force everywhere.
-const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Runs a command on a configuration; its exit code, and what it printed.
-async fn run(folder: &Path, command: &str, config: &str, more: &[&str]) -> Result<(i32, String, String)> {
+pub(crate) async fn run(
+    folder: &Path,
+    command: &str,
+    config: &str,
+    more: &[&str],
+) -> Result<(i32, String, String)> {
     let path = folder.join("config.yaml");
     std::fs::write(&path, config)?;
     let mut run = Command::new(PROGRAM);

@@ -39,6 +39,7 @@ mod past;
 mod probe;
 mod proxy;
 mod random;
+mod rbac;
 mod rebuild;
 mod redact;
 mod release;
