@@ -16,7 +16,7 @@ pub(crate) fn documents() -> Vec<PathBuf> {
 }
 
 /// The lines of a document with the language of the code block that each stands in, if it does.
-fn lines(text: &str) -> Vec<(Option<&str>, &str)> {
+pub(crate) fn lines(text: &str) -> Vec<(Option<&str>, &str)> {
     let mut block = None;
     let mut lines = Vec::new();
     for line in text.lines() {
@@ -117,7 +117,7 @@ fn every_path_that_a_document_names_exists() {
 }
 
 /// The documents of a folder of the checkout.
-fn pages(folder: &str) -> Vec<String> {
+pub(crate) fn pages(folder: &str) -> Vec<String> {
     let entries = fs::read_dir(root().join(folder)).expect("the folder can be read").flatten();
     let names = entries.map(|entry| format!("{folder}/{}", entry.file_name().to_string_lossy()));
     names.filter(|name| name.ends_with(".md")).collect()
@@ -219,7 +219,7 @@ fn every_command_is_documented() {
 }
 
 /// The words of each command of a line of shell, up to a comment.
-fn commands(line: &str) -> Vec<Vec<String>> {
+pub(crate) fn commands(line: &str) -> Vec<Vec<String>> {
     let (mut all, mut words, mut word, mut quote) = (Vec::new(), Vec::new(), String::new(), None);
     for c in line.chars() {
         match (quote, c) {

@@ -49,6 +49,7 @@ mod rules;
 mod secrets;
 mod server;
 mod shell;
+mod shown;
 mod simulated;
 mod simulation;
 mod spine;
