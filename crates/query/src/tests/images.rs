@@ -22,23 +22,63 @@ fn body(kind: &str, name: &str, app: &str, images: &[&str], version: usize) -> V
         "metadata": {"name": name, "namespace": "shop", "uid": format!("shop-{name}"), "labels": {"app": app}}})
 }
 
-/// One step: a Pod takes images and a label, or ends.
+/// One step: a Pod takes images, a label and a health, or ends.
 #[derive(Clone, Debug)]
 enum Step {
-    Apply { pod: usize, app: &'static str, images: Vec<&'static str> },
+    Apply { pod: usize, app: &'static str, images: Vec<&'static str>, ready: bool },
     Delete { pod: usize },
 }
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
     let apps = prop::sample::select(vec!["web", "db", "other"]);
     let images = prop::sample::subsequence(IMAGES.to_vec(), 0..3);
-    let apply = (0..4_usize, apps, images).prop_map(|(pod, app, images)| Step::Apply { pod, app, images });
+    let apply = (0..4_usize, apps, images, any::<bool>()).prop_map(|(pod, app, images, ready)| Step::Apply {
+        pod,
+        app,
+        images,
+        ready,
+    });
     let step = prop_oneof![5 => apply, 1 => (0..4_usize).prop_map(|pod| Step::Delete { pod })];
     prop::collection::vec(step, 1..40)
 }
 
 /// In how many Pods an environment has an image, by both.
 type Had = BTreeMap<(String, String), usize>;
+
+/// From which offset to which each environment had each image.
+type Intervals = BTreeMap<(String, String), Vec<(u64, Option<u64>)>>;
+
+/// The intervals that meet a span, as the offset `at` tells them.
+fn intervals(had: &[Had], at: usize, (from, to): (usize, usize)) -> Intervals {
+    let mut all = Intervals::new();
+    for (offset, now) in (0..).zip(&had[..=at]) {
+        for place in now.keys() {
+            let intervals = all.entry(place.clone()).or_default();
+            match intervals.last_mut() {
+                Some((_, until)) if *until == Some(offset) => *until = Some(offset + 1),
+                _ => intervals.push((offset, Some(offset + 1))),
+            }
+        }
+    }
+    for intervals in all.values_mut() {
+        intervals
+            .retain(|(began, until)| *began <= to as u64 && until.is_none_or(|until| until > from as u64));
+        if let Some((_, until)) = intervals.last_mut() {
+            *until = until.filter(|until| *until <= at as u64);
+        }
+    }
+    all.retain(|_, intervals| !intervals.is_empty());
+    all
+}
+
+/// The same as answers tell it.
+fn told(found: &[ImageUse]) -> Intervals {
+    let intervals = |one: &ImageUse| {
+        let each = one.intervals.iter().rev();
+        each.map(|i| (i.from_offset.get(), i.until_offset.map(Offset::get))).collect::<Vec<_>>()
+    };
+    found.iter().map(|one| (place(one), intervals(one))).collect()
+}
 
 /// Plays steps, and tells after each offset which environment had which image in how many Pods.
 fn play(steps: &[Step]) -> (World, Vec<Had>) {
@@ -49,9 +89,12 @@ fn play(steps: &[Step]) -> (World, Vec<Had>) {
     for (version, step) in (1..).zip(steps) {
         block_on(async {
             match step {
-                Step::Apply { pod, app, images } => {
+                Step::Apply { pod, app, images, ready } => {
                     let name = format!("pod-{pod}");
-                    let body = body("Pod", &name, app, images, version);
+                    let mut body = body("Pod", &name, app, images, version);
+                    body["status"]["phase"] = json!("Running");
+                    body["status"]["conditions"] =
+                        json!([{"type": "Ready", "status": if *ready { "True" } else { "False" }}]);
                     let uid = format!("shop-{name}");
                     observe(&appender, "east", observation("shop", &name, &uid, version as u64, &body)).await;
                     pods.insert(*pod, (*app, images.clone()));
@@ -109,28 +152,18 @@ proptest! {
             let found: BTreeMap<_, _> = found.iter().map(|one| (place(one), one.pods as usize)).collect();
             prop_assert_eq!(&found, expected, "at {}", offset);
         }
-        // Over the whole time, each image of each environment with its intervals.
-        let span = ImageFilter { from: Some(At::Offset(Offset::ZERO)), ..ImageFilter::default() };
+        // In any span, each image of each environment with its intervals, which may begin before the span and end after it.
         let at = At::Offset(Offset::new(last as u64));
-        let mut expected: BTreeMap<_, Vec<(u64, Option<u64>)>> = BTreeMap::new();
-        for (offset, now) in (0..).zip(&had) {
-            for place in now.keys() {
-                let intervals = expected.entry(place.clone()).or_default();
-                match intervals.last_mut() {
-                    Some((_, until)) if *until == Some(offset) => *until = Some(offset + 1),
-                    _ => intervals.push((offset, Some(offset + 1))),
-                }
-            }
+        let offset = |offset: usize| Some(At::Offset(Offset::new(offset as u64)));
+        for (from, to) in [(0, last), (last, last), (last / 2, last / 2), (last / 3, 2 * last / 3)] {
+            let span = ImageFilter { from: offset(from), to: offset(to), ..ImageFilter::default() };
+            let found = told(&ask(&world, &all, at, &span, 3));
+            prop_assert_eq!(&found, &intervals(&had, last, (from, to)), "from {} to {}", from, to);
+            let now = told(&ask(&world, &all, At::Offset(Offset::new(to as u64)), &ImageFilter::default(), 3));
+            prop_assert_eq!(&now, &intervals(&had, to, (to, to)), "at {}", to);
         }
-        for (_, until) in expected.values_mut().filter_map(|intervals| intervals.last_mut()) {
-            *until = until.filter(|until| *until <= last as u64);
-        }
-        let found = ask(&world, &all, at, &span, 3);
-        let intervals = |one: &ImageUse| {
-            one.intervals.iter().rev().map(|i| (i.from_offset.get(), i.until_offset.map(Offset::get))).collect::<Vec<_>>()
-        };
-        let found: BTreeMap<_, _> = found.iter().map(|one| (place(one), intervals(one))).collect();
-        prop_assert_eq!(&found, &expected);
+        let span = ImageFilter { from: offset(0), ..ImageFilter::default() };
+        let found = told(&ask(&world, &all, at, &span, 3));
         // A scope has what it may read.
         let scope = Scope::projects(["shop/web".to_owned()]);
         let ours: Vec<_> = ask(&world, &scope, at, &span, 100).iter().map(place).collect();
@@ -146,9 +179,9 @@ proptest! {
 #[test]
 fn images_are_asked_for_by_name_place_and_time() {
     let steps = [
-        Step::Apply { pod: 0, app: "web", images: vec!["nginx:1.26", "x.io/shop/web:1"] },
-        Step::Apply { pod: 1, app: "db", images: vec!["nginx:1.26"] },
-        Step::Apply { pod: 0, app: "web", images: vec!["nginx:1.27", "x.io/shop/web:1"] },
+        Step::Apply { pod: 0, app: "web", images: vec!["nginx:1.26", "x.io/shop/web:1"], ready: true },
+        Step::Apply { pod: 1, app: "db", images: vec!["nginx:1.26"], ready: true },
+        Step::Apply { pod: 0, app: "web", images: vec!["nginx:1.27", "x.io/shop/web:1"], ready: true },
     ];
     let (world, _) = play(&steps);
     let all = Scope::everything();

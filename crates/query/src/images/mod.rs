@@ -3,10 +3,13 @@
 //! An environment has an image while a resource that belongs to it runs it, or would have it run: a Pod that has not
 //! ended, or a template. To a scope it has it while it may read what the environment holds.
 
+mod uses;
+
 use std::collections::{BTreeMap, BTreeSet};
 
-use rusqlite::{Connection, OptionalExtension, Row, named_params};
+use rusqlite::{Connection, OptionalExtension};
 use serde::Serialize;
+use serde_json::json;
 
 use crate::concerns::Concerns;
 use crate::error::{QueryError, Result};
@@ -14,13 +17,15 @@ use crate::filters::{ImageFilter, PageRequest};
 use crate::moment::Moment;
 use crate::page::Start;
 use crate::question::{Context, Question};
-use crate::scope::{ResolvedScope, one_of, reads};
+use crate::scope::{ResolvedScope, one_of};
 use crate::words::Words;
 use crate::{environments, resources};
 use strandline_log::LogReader;
 use strandline_model::{At, EnvironmentId, Offset, Timestamp};
 use strandline_protocol::{ImageInterval, ImageUse, Page, Workload};
-use strandline_syntax::{Image, ImagePattern, familiar};
+use strandline_syntax::familiar;
+
+use uses::{Meant, Span, Use, each_use, images};
 
 /// The most intervals and workloads that are told of an image in an environment.
 const INTERVALS_MAX: usize = 20;
@@ -28,13 +33,6 @@ const WORKLOADS_MAX: usize = 20;
 
 /// The most owners between a Pod and what stands above it.
 const OWNERS_MAX: usize = 16;
-
-/// Offsets between which an image has to have been there, both among them.
-#[derive(Clone, Copy, Debug)]
-struct Span {
-    from: Offset,
-    to: Offset,
-}
 
 fn span(log: &mut LogReader, moment: &Moment, filter: &ImageFilter) -> Result<Span> {
     let compacted = log.compacted()?;
@@ -66,168 +64,76 @@ fn begin(log: &LogReader, moment: &Moment, filter: &ImageFilter) -> Result<Optio
     })
 }
 
-/// One resource of an environment that has an image, and from when to when.
-struct Use {
-    image: Image,
-    environment: Environment,
-    /// The view's numbers.
-    resource: i64,
-    owner: Option<i64>,
-    pod: bool,
-    from: i64,
-    to: i64,
-}
-
-#[derive(Clone, PartialEq, Eq)]
-struct Environment {
-    number: i64,
-    id: String,
-    project: String,
-    name: String,
-    tier: String,
-    region: String,
-}
-
-impl Use {
-    fn from_row(row: &Row<'_>) -> rusqlite::Result<Self> {
-        Ok(Use {
-            image: Image { repository: row.get(0)?, tag: row.get(1)?, digest: row.get(2)? },
-            environment: Environment {
-                number: row.get(3)?,
-                id: row.get(4)?,
-                project: row.get(5)?,
-                name: row.get(6)?,
-                tier: row.get(7)?,
-                region: row.get(8)?,
-            },
-            resource: row.get(9)?,
-            owner: row.get(10)?,
-            pod: row.get(11)?,
-            from: row.get(12)?,
-            to: row.get(13)?,
-        })
-    }
-
-    /// What stands together: the digests of one tag do.
-    fn place(&self) -> [String; 4] {
-        let Image { repository, tag, digest } = &self.image;
-        let pinned = if tag.is_empty() { digest.clone() } else { String::new() };
-        [repository.clone(), tag.clone(), pinned, self.environment.id.clone()]
-    }
-}
-
-/// Uses in the order of the list, of images `i` joined as given.
-macro_rules! select_uses {
-    ($from:literal, $which:literal) => {
-        concat!(
-            "SELECT i.repository, i.tag, i.digest, e.id, e.name_id, e.project, e.name, e.tier, e.region,
-                m.resource_id, m.owner_id, k.kind = 'Pod' AND k.\"group\" = '',
-                max(u.from_offset, m.from_offset, e.from_offset) AS since,
-                min(u.to_offset, m.to_offset, e.to_offset) AS until
-            FROM ",
-            $from,
-            " WHERE (:images IS NULL OR i.id IN (SELECT value FROM json_each(:images)))
-                AND ",
-            $which,
-            " AND (:tiers IS NULL OR e.tier IN (SELECT value FROM json_each(:tiers)))
-                AND (:regions IS NULL OR e.region IN (SELECT value FROM json_each(:regions)))
-                AND (i.repository, i.tag, CASE i.tag WHEN '' THEN i.digest ELSE '' END, e.name_id)
-                    > (:repository, :tag, :digest, :id)
-                AND since <= :to AND until > :from AND since < until
-                AND ",
-            reads!(),
-            " ORDER BY i.repository, i.tag, CASE i.tag WHEN '' THEN i.digest ELSE '' END, e.name_id, since"
-        )
-    };
-}
-
-/// By images, in their order: a page is read no further than it goes.
-const BY_IMAGE: &str = select_uses!(
-    "image i CROSS JOIN image_use u ON u.image_id = i.id CROSS JOIN membership m ON m.resource_id = u.resource_id
-        CROSS JOIN environment e ON e.id = m.environment_id JOIN kind k ON k.id = m.kind_id",
-    ":environment IS NULL"
-);
-
-/// By what one environment held.
-const BY_ENVIRONMENT: &str = select_uses!(
-    "membership m CROSS JOIN image_use u ON u.resource_id = m.resource_id JOIN image i ON i.id = u.image_id
-        CROSS JOIN environment e ON e.id = m.environment_id JOIN kind k ON k.id = m.kind_id",
-    "m.environment_id = :environment"
-);
-
-/// By what the environments held that a scope reads.
-pub(super) const OF_SCOPE: &str = select_uses!(
-    "(SELECT DISTINCT x.environment_id FROM temp.sight_reads s CROSS JOIN environment_audience x
-            INDEXED BY environment_audience_by_audience ON x.audience = s.audience) mine
-        CROSS JOIN membership m ON m.environment_id = mine.environment_id AND m.from_offset <= :to AND m.to_offset > :from
-        CROSS JOIN image_use u ON u.resource_id = m.resource_id JOIN image i ON i.id = u.image_id
-        CROSS JOIN environment e ON e.id = m.environment_id JOIN kind k ON k.id = m.kind_id",
-    ":environment IS NULL"
-);
-
-/// The view's numbers of the images that are meant; none where all are.
-fn meant(view: &Connection, patterns: &[ImagePattern]) -> Result<Option<Vec<i64>>> {
-    if patterns.is_empty() {
-        return Ok(None);
-    }
-    let mut statement = view.prepare_cached("SELECT id, repository, tag, digest FROM image")?;
-    let mut rows = statement.query([])?;
-    let mut meant = Vec::new();
-    while let Some(row) = rows.next()? {
-        let image = Image { repository: row.get(1)?, tag: row.get(2)?, digest: row.get(3)? };
-        if patterns.iter().any(|pattern| pattern.matches(&image)) {
-            meant.push(row.get(0)?);
-        }
-    }
-    Ok(Some(meant))
-}
-
 /// All uses of one image in one environment.
 struct Group {
     place: [String; 4],
+    /// Those in the span.
     uses: Vec<Use>,
+    /// When any of them lasted, the earliest first; each also before the span and after it.
+    intervals: Vec<(i64, i64)>,
 }
 
 /// The uses of a page and one group more, where there is one.
-fn groups(
-    view: &Connection,
-    scope: &ResolvedScope,
-    filter: &ImageFilter,
-    environment: Option<i64>,
-    span: Span,
-    start: &Start,
-) -> Result<Vec<Group>> {
-    let images = meant(view, &filter.images)?.map(|images| serde_json::json!(images).to_string());
-    let sql = match environment {
-        Some(_) => BY_ENVIRONMENT,
-        None if scope.is_narrow() => OF_SCOPE,
-        None => BY_IMAGE,
-    };
-    let mut statement = view.prepare_cached(sql)?;
-    let mut rows = statement.query(named_params! {
-        ":images": images, ":environment": environment, ":scope": scope.as_sql(),
-        ":tiers": one_of(&filter.tiers, |tier| tier.as_str()),
-        ":regions": one_of(&filter.regions, String::as_str),
-        ":repository": start.after(0), ":tag": start.after(1), ":digest": start.after(2), ":id": start.after(3),
-        ":from": span.from.as_i64(), ":to": span.to.as_i64(),
-    })?;
+fn groups(view: &Connection, scope: &ResolvedScope, meant: &Meant, start: &Start) -> Result<Vec<Group>> {
     let mut groups: Vec<Group> = Vec::new();
-    while let Some(row) = rows.next()? {
-        let one = Use::from_row(row)?;
+    each_use(view, scope, meant, |one| {
         let place = one.place();
         let full = i64::try_from(groups.len()).is_ok_and(|read| read >= start.rows());
         match groups.last_mut() {
             Some(group) if group.place == place => group.uses.push(one),
-            _ if full => break,
-            _ => groups.push(Group { place, uses: vec![one] }),
+            _ if full => return false,
+            _ => groups.push(Group { place, uses: vec![one], intervals: Vec::new() }),
         }
-    }
+        true
+    })?;
     Ok(groups)
 }
 
-/// When any of the uses lasted, the earliest first, what touches joined.
-fn joined(uses: &[Use]) -> Vec<(i64, i64)> {
-    let mut spans: Vec<(i64, i64)> = uses.iter().map(|one| (one.from, one.to)).collect();
+/// Finds when the image of each group came and went, which other uses than those in the span may have decided: of Pods that
+/// are gone, or before the resource had another health or owner.
+fn intervals(
+    view: &Connection,
+    scope: &ResolvedScope,
+    moment: &Moment,
+    meant: &Meant,
+    groups: &mut [Group],
+) -> Result<()> {
+    let mut images = Vec::new();
+    let mut statement = view.prepare_cached("SELECT id FROM image WHERE repository = ?1 AND tag = ?2")?;
+    let tags: BTreeSet<_> =
+        groups.iter().map(|Group { place: [repository, tag, ..], .. }| [repository, tag]).collect();
+    for tag in tags {
+        let ids = statement.query_map(tag, |row| row.get::<_, i64>(0))?;
+        for id in ids {
+            images.push(id?);
+        }
+    }
+    let environments: BTreeSet<_> = groups.iter().map(|Group { place: [.., id], .. }| id).collect();
+    let always = Meant {
+        images: Some(json!(images).to_string()),
+        environments: Some(json!(environments).to_string()),
+        tiers: None,
+        regions: None,
+        environment: meant.environment,
+        span: Span { from: Offset::ZERO, to: moment.offset },
+        after: Default::default(),
+    };
+    let mut lasted: BTreeMap<[String; 4], Vec<(i64, i64)>> = BTreeMap::new();
+    each_use(view, scope, &always, |one| {
+        lasted.entry(one.place()).or_default().push((one.from, one.to));
+        true
+    })?;
+    let span = meant.span;
+    for group in groups {
+        let all = joined(lasted.remove(&group.place).unwrap_or_default());
+        let meets = |(from, to): &(i64, i64)| *from <= span.to.as_i64() && *to > span.from.as_i64();
+        group.intervals = all.into_iter().filter(meets).collect();
+    }
+    Ok(())
+}
+
+/// The spans, the earliest first, what touches joined.
+fn joined(mut spans: Vec<(i64, i64)>) -> Vec<(i64, i64)> {
     spans.sort_unstable();
     let mut joined: Vec<(i64, i64)> = Vec::new();
     for (from, to) in spans {
@@ -281,8 +187,7 @@ fn told(
     let earliest = log.compacted()?.observed_at;
     let time = |offset: i64| log.observed_at(Offset::from_i64(offset)).map(|time| time.or(earliest));
     let mut intervals = Vec::new();
-    let all = joined(&group.uses);
-    for &(from, to) in all.iter().rev().take(INTERVALS_MAX) {
+    for &(from, to) in group.intervals.iter().rev().take(INTERVALS_MAX) {
         let over = to <= moment.offset.as_i64();
         intervals.push(ImageInterval {
             from: time(from)?.unwrap_or_default(),
@@ -327,7 +232,7 @@ fn told(
         pods: pods.len() as u64,
         workloads_total: above.len() as u64,
         workloads,
-        intervals_total: all.len() as u64,
+        intervals_total: group.intervals.len() as u64,
         intervals,
     }))
 }
@@ -339,8 +244,18 @@ fn list(q: Context<'_>, filter: &ImageFilter) -> Result<Page<ImageUse>> {
         Some(id) => Some(environments::number(view, &moment, scope, id)?),
         None => None,
     };
-    let mut groups = groups(view, scope, filter, environment, span, &start)?;
+    let meant = Meant {
+        images: images(view, &filter.images)?.map(|images| json!(images).to_string()),
+        environments: None,
+        tiers: one_of(&filter.tiers, |tier| tier.as_str()),
+        regions: one_of(&filter.regions, String::as_str),
+        environment,
+        span,
+        after: [0, 1, 2, 3].map(|n| start.after(n).to_owned()),
+    };
+    let mut groups = groups(view, scope, &meant, &start)?;
     let next = start.finish(moment.offset, &mut groups, |group| group.place.to_vec());
+    intervals(view, scope, &moment, &meant, &mut groups)?;
     let (mut items, mut tops) = (Vec::with_capacity(groups.len()), Tops { view, known: BTreeMap::new() });
     for group in &groups {
         items.extend(told(view, log, &moment, &mut tops, span, group)?);
