@@ -8,11 +8,11 @@ use super::{
 use crate::app::AppState;
 use crate::app::selection::ENVIRONMENTS;
 use crate::http::params::{
-    AGENT, AT, BELOW, BODIES, BUCKETS, BY, CHILDREN, CLUSTER, CLUSTERS, COLLAPSE, CONTINUE, CONTROLLERS,
-    DEPTH, ENVIRONMENT, FIELD, FORMAT, FROM, GONE, GROUP, GROUP_BY, HEALTH, HEALTH_ONE, IGNORE, IMAGE,
-    INCLUDE, KIND, LABELS, LANE, LIMIT, MAP, NAME, NAMESPACE, ORDER, OWNER, PROJECT, PROJECT_ONE, PROTECTED,
-    Q, REASON, REF, REFS, REGION, SINCE, STATE, STATUS, TAG, TIER, TIMEOUT, TO, TYPE, TZ, UNDER, UNTIL, VAR,
-    VERBOSE, VIEW, WATCH, WINDOW, WITH,
+    AT, BELOW, BODIES, BUCKETS, BY, CHILDREN, CLUSTER, CLUSTERS, COLLAPSE, CONTINUE, CONTROLLERS, DEPTH,
+    ENVIRONMENT, FIELD, FORMAT, FROM, GONE, GROUP, GROUP_BY, HEALTH, HEALTH_ONE, IGNORE, IMAGE, INCLUDE,
+    KIND, LANE, LIMIT, MAP, NAME, NAMESPACE, ORDER, OWNER, PROJECT, PROJECT_ONE, PROTECTED, Q, REASON, REF,
+    REFS, REGION, SINCE, STATE, STATUS, TAG, TIER, TIMEOUT, TO, TYPE, TZ, UNDER, UNTIL, VAR, VERBOSE, VIEW,
+    WATCH, WINDOW, WITH, environments_and,
 };
 use crate::http::respond;
 use crate::http::router::{Route, Router, mount, nothing_here};
@@ -20,25 +20,14 @@ use warp::Filter;
 
 /// Every address of the API.
 pub const ROUTES: &[Route<AppState>] = &[
-    Route::at("/api/v1/environments").cached().get(
-        &[
-            TIER, REGION, PROJECT, GROUP, CLUSTERS, AGENT, STATE, NAME, HEALTH, LABELS, AT, TZ, LIMIT,
-            CONTINUE, WATCH, FROM, TIMEOUT,
-        ],
-        |state, request| Box::pin(environments::list(state, request)),
-    ),
+    Route::at("/api/v1/environments")
+        .cached()
+        .get(environments_and![HEALTH, AT, TZ, LIMIT, CONTINUE, WATCH, FROM, TIMEOUT], |state, request| {
+            Box::pin(environments::list(state, request))
+        }),
     Route::at("/api/v1/overview").cached().get(
-        &[
-            TIER,
-            REGION,
-            PROJECT,
-            GROUP,
-            CLUSTERS,
-            AGENT,
-            STATE,
-            NAME,
+        environments_and![
             HEALTH,
-            LABELS,
             GROUP_BY,
             VIEW,
             SINCE,
@@ -48,63 +37,22 @@ pub const ROUTES: &[Route<AppState>] = &[
             AT,
             TZ,
             LIMIT,
-            CONTINUE,
+            CONTINUE
         ],
         |state, request| Box::pin(overview::overview(state, request)),
     ),
     Route::at("/api/v1/search")
         .cached()
         .get(&[Q, TYPE, LIMIT, AT, TZ], |state, request| Box::pin(find::search(state, request))),
-    Route::at("/api/v1/watch").get(
-        &[TIER, REGION, PROJECT, GROUP, CLUSTERS, AGENT, STATE, NAME, HEALTH, LABELS, FROM, TZ, TIMEOUT],
-        |state, request| Box::pin(watch::watch(state, request)),
-    ),
+    Route::at("/api/v1/watch").get(environments_and![HEALTH, FROM, TZ, TIMEOUT], |state, request| {
+        Box::pin(watch::watch(state, request))
+    }),
     Route::at("/api/v1/changes").get(
-        &[
-            TIER,
-            REGION,
-            PROJECT,
-            GROUP,
-            CLUSTERS,
-            AGENT,
-            STATE,
-            NAME,
-            LABELS,
-            SINCE,
-            UNTIL,
-            TYPE,
-            BY,
-            CONTROLLERS,
-            FORMAT,
-            AT,
-            TZ,
-            LIMIT,
-            CONTINUE,
-        ],
+        environments_and![SINCE, UNTIL, TYPE, BY, CONTROLLERS, FORMAT, AT, TZ, LIMIT, CONTINUE],
         |state, request| Box::pin(changes::list(state, request)),
     ),
     Route::at("/api/v1/events").get(
-        &[
-            TIER,
-            REGION,
-            PROJECT,
-            GROUP,
-            CLUSTERS,
-            AGENT,
-            STATE,
-            NAME,
-            LABELS,
-            ENVIRONMENT,
-            SINCE,
-            UNTIL,
-            TYPE,
-            REASON,
-            FORMAT,
-            AT,
-            TZ,
-            LIMIT,
-            CONTINUE,
-        ],
+        environments_and![ENVIRONMENT, SINCE, UNTIL, TYPE, REASON, FORMAT, AT, TZ, LIMIT, CONTINUE],
         |state, request| Box::pin(events::list(state, request)),
     ),
     Route::at("/api/v1/rebuild")
@@ -193,28 +141,7 @@ pub const ROUTES: &[Route<AppState>] = &[
     Route::at("/api/v1/deployments")
         .cached()
         .get(
-            &[
-                ENVIRONMENT,
-                PROJECT,
-                TIER,
-                REGION,
-                GROUP,
-                CLUSTERS,
-                AGENT,
-                STATE,
-                NAME,
-                LABELS,
-                STATUS,
-                REFS,
-                BY,
-                SINCE,
-                UNTIL,
-                FORMAT,
-                AT,
-                TZ,
-                LIMIT,
-                CONTINUE,
-            ],
+            environments_and![ENVIRONMENT, STATUS, REFS, BY, SINCE, UNTIL, FORMAT, AT, TZ, LIMIT, CONTINUE],
             |state, request| Box::pin(deployments::list(state, request)),
         )
         .post(&[], |state, request| Box::pin(catalog::post_deployment(state, request))),

@@ -1,28 +1,23 @@
 //! `/changes`: what people, pipelines and GitOps tools changed across environments, newest first.
 
-use std::time::Duration;
-
 use askama::Template;
 use http::StatusCode;
 
-use super::chip::{Chip, Choice};
+use super::chip::Choice;
 use super::deployments;
-use super::field::Field;
+use super::feed_form::{DAY, Feed, FeedForm, Filter};
 use super::live;
 use super::rail::{self, Span};
-use super::render::{html, sentence};
+use super::render::html;
 use super::shell::{Shell, Time, reference};
 use crate::app::{AppState, changes};
 use crate::format::{entry_subject, grouped, visible};
 use crate::http::auth;
-use crate::http::params::{
-    AGENT, AT, BY, CLUSTERS, CONTINUE, CONTROLLERS, FORMAT, GROUP, LABELS, NAME, PROJECT, Parameter, REGION,
-    SINCE, STATE, TIER, TYPE, UNTIL,
-};
+use crate::http::params::{BY, CONTINUE, CONTROLLERS, TYPE};
 use crate::http::problem::Problem;
 use crate::http::request::Request;
 use crate::http::respond::Response;
-use strandline_model::{At, Tier, Timestamp};
+use strandline_model::Timestamp;
 use strandline_protocol::{FeedEntry, FeedKind, Page};
 use strandline_query::{ListChanges, PageRequest};
 use strandline_syntax::percent_encode;
@@ -31,22 +26,17 @@ use strandline_syntax::percent_encode;
 const ROWS_MAX: usize = 50;
 const ENVIRONMENTS_MAX: usize = 6;
 
-/// The filters, in the order of their chips.
-const FILTERS: [(&str, Parameter); 13] = [
-    ("Tier", TIER),
-    ("Region", REGION),
-    ("Group", GROUP),
-    ("Project", PROJECT),
-    ("Name", NAME),
-    ("Cluster", CLUSTERS),
-    ("Agent", AGENT),
-    ("Labels", LABELS),
-    ("State", STATE),
-    ("Type", TYPE),
-    ("By", BY),
-    ("Since", SINCE),
-    ("Until", UNTIL),
-];
+const FEED: Feed = Feed {
+    path: "/changes",
+    api: "/api/v1/changes",
+    label: "Changes to show",
+    own: &[
+        Filter::words("Type", TYPE, "Made by somebody", || FeedKind::ALL.map(FeedKind::as_str).to_vec()),
+        Filter::text("By", BY, "alice or argocd*"),
+        Filter { chip: false, ..Filter::kept("Controllers", CONTROLLERS) },
+    ],
+    back: Some(DAY),
+};
 
 /// A change, made in one or several places.
 pub(super) struct Row {
@@ -70,20 +60,10 @@ pub(super) struct Row {
 struct ChangesPage {
     shell: Shell,
     heading: String,
-    since: Option<Time>,
-    chips: Vec<Chip>,
-    tiers: Vec<Choice>,
-    types: Vec<Choice>,
-    fields: Vec<Field>,
-    hidden: Vec<(&'static str, String)>,
-    /// Whether something in the form is wrong, so that it is to be seen.
-    is_wrong: bool,
+    form: FeedForm,
     controllers: Vec<(Choice, String)>,
     rows: Vec<Row>,
-    next: Option<String>,
     atom: String,
-    csv: String,
-    json: String,
 }
 
 /// The page.
@@ -105,83 +85,19 @@ fn view(request: &Request, found: &Page<FeedEntry>, now: Timestamp) -> ChangesPa
     let snapshot = &found.metadata.snapshot;
     let shell = Shell::new("Changes", request, snapshot, now).live(&live::rarely(), snapshot);
     let now = reference(request, snapshot, now);
-    let to = |path: &str, changes: &[(Parameter, Option<&str>)]| {
-        let mut all = vec![(CONTINUE, None)];
-        all.extend_from_slice(changes);
-        format!("{path}{}", request.query.with(&all))
-    };
-    let field = |label, parameter, example| {
-        let field = Field::new(request, parameter, label, example);
-        Field { value: visible(&field.value).into_owned(), ..field }
-    };
-    let fields = vec![
-        field("Group", GROUP, "shop"),
-        field("Project", PROJECT, "shop/web or shop/**"),
-        field("Region", REGION, "eu"),
-        field("Cluster", CLUSTERS, "eu-west"),
-        field("By", BY, "alice or argocd*"),
-        field("Since", SINCE, "1h, yesterday 14:05"),
-        field("Until", UNTIL, "now, 14:05"),
-    ];
-    let kept = [NAME, AGENT, LABELS, STATE, CONTROLLERS].into_iter();
-    let kept =
-        kept.flat_map(|one| request.query.all(one.name).map(move |value| (one.name, value.to_owned())));
     let all = request.query.one(CONTROLLERS) == Some("true");
     let way = |label: &str, chosen, value: Option<&str>| {
         let choice = Choice { value: String::new(), label: label.to_owned(), chosen };
-        (choice, to("/changes", &[(CONTROLLERS, value)]))
+        (choice, FEED.with(request, &[(CONTROLLERS, value)]))
     };
-    let format = |form| to("/api/v1/changes", &[(FORMAT, form)]);
-    let next = found.metadata.next.as_deref();
     ChangesPage {
         heading: "Changes".to_owned(),
-        since: beginning(request, now),
-        chips: FILTERS
-            .into_iter()
-            .filter_map(|(label, parameter)| Chip::given(request, "/changes", label, parameter))
-            .collect(),
-        tiers: choices(request, TIER, Tier::ALL.map(Tier::as_str)),
-        types: choices(request, TYPE, FeedKind::ALL.map(FeedKind::as_str)),
-        is_wrong: fields.iter().any(|field| field.wrong.is_some()),
-        fields,
-        hidden: kept.collect(),
+        form: FEED.form(request, found.metadata.next.as_deref(), now),
         controllers: vec![way("counted", !all, None), way("listed", all, Some("true"))],
         rows: found.items.iter().map(|entry| row(entry, now)).collect(),
-        next: next.map(|token| to("/changes", &[(CONTINUE, Some(token)), (AT, None)])),
-        atom: format(Some("atom")),
-        csv: format(Some("csv")),
-        json: format(None),
+        atom: FEED.export(request, Some("atom")),
         shell,
     }
-}
-
-/// When what is listed begins: a day ago where that is not said, and not told where an offset says it.
-pub(super) fn beginning(request: &Request, now: Timestamp) -> Option<Time> {
-    let since = match request.query.reader().moment(SINCE) {
-        None => now.minus(Duration::from_secs(24 * 3600)),
-        Some(At::Now) => now,
-        Some(At::Ago(duration)) => now.minus(duration),
-        Some(At::Time(time)) => time,
-        Some(At::Offset(_)) => return None,
-    };
-    Some(Time::new(since, now))
-}
-
-/// What there is to choose from; several that are chosen together are a choice of their own.
-pub(super) fn choices<const N: usize>(
-    request: &Request,
-    parameter: Parameter,
-    words: [&'static str; N],
-) -> Vec<Choice> {
-    let chosen = request.query.reader().texts(parameter).join(",").to_lowercase();
-    let several = (!chosen.is_empty() && !words.contains(&chosen.as_str())).then(|| chosen.clone());
-    let all = words.into_iter().map(str::to_owned).chain(several);
-    let choice = |value: String| Choice {
-        label: sentence(&visible(&value).replace(',', ", ")),
-        chosen: value == chosen,
-        value,
-    };
-    all.map(choice).collect()
 }
 
 pub(super) fn row(entry: &FeedEntry, now: Timestamp) -> Row {

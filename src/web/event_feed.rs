@@ -3,26 +3,21 @@
 use askama::Template;
 use http::StatusCode;
 
-use super::changes::{beginning, choices};
-use super::chip::{Chip, Choice};
 use super::events::{self, Line};
-use super::field::Field;
+use super::feed_form::{DAY, Feed, FeedForm, Filter};
 use super::live;
 use super::rail::{self, Span};
 use super::render::html;
-use super::shell::{Shell, Time, reference};
+use super::shell::{Shell, reference};
 use crate::app::AppState;
 use crate::app::events::feed;
 use crate::format::visible;
 use crate::http::auth;
-use crate::http::params::{
-    AGENT, AT, CLUSTERS, CONTINUE, ENVIRONMENT, FORMAT, GROUP, LABELS, NAME, PROJECT, Parameter, REASON,
-    REGION, SINCE, STATE, TIER, TYPE, UNTIL,
-};
+use crate::http::params::{CONTINUE, ENVIRONMENT, REASON, TYPE};
 use crate::http::problem::Problem;
 use crate::http::request::Request;
 use crate::http::respond::Response;
-use strandline_model::{Tier, Timestamp};
+use strandline_model::Timestamp;
 use strandline_protocol::{FeedEvent, Page};
 use strandline_query::{ListEvents, PageRequest};
 use strandline_syntax::percent_encode;
@@ -31,23 +26,17 @@ use strandline_syntax::percent_encode;
 const ROWS_MAX: usize = 50;
 const ENVIRONMENTS_MAX: usize = 4;
 
-/// The filters, in the order of their chips.
-const FILTERS: [(&str, Parameter); 14] = [
-    ("Tier", TIER),
-    ("Region", REGION),
-    ("Group", GROUP),
-    ("Project", PROJECT),
-    ("Name", NAME),
-    ("Environment", ENVIRONMENT),
-    ("Cluster", CLUSTERS),
-    ("Agent", AGENT),
-    ("Labels", LABELS),
-    ("State", STATE),
-    ("Type", TYPE),
-    ("Reason", REASON),
-    ("Since", SINCE),
-    ("Until", UNTIL),
-];
+const FEED: Feed = Feed {
+    path: "/events",
+    api: "/api/v1/events",
+    label: "Events to show",
+    own: &[
+        Filter::words("Type", TYPE, "All types", || vec!["normal", "warning"]),
+        Filter::text("Reason", REASON, "BackOff, OOMKilling"),
+        Filter::text("Environment", ENVIRONMENT, "shop.web.production"),
+    ],
+    back: Some(DAY),
+};
 
 /// What is said of an object of one or several environments.
 struct Row {
@@ -62,20 +51,10 @@ struct Row {
 #[template(path = "event_feed.html")]
 struct EventsPage {
     shell: Shell,
-    since: Option<Time>,
-    chips: Vec<Chip>,
-    tiers: Vec<Choice>,
-    types: Vec<Choice>,
-    fields: Vec<Field>,
-    hidden: Vec<(&'static str, String)>,
-    /// Whether something in the form is wrong, so that it is to be seen.
-    is_wrong: bool,
+    form: FeedForm,
     /// What of the filter fits nothing.
     warnings: Vec<String>,
     rows: Vec<Row>,
-    next: Option<String>,
-    csv: String,
-    json: String,
 }
 
 /// The page.
@@ -101,46 +80,10 @@ fn view(request: &Request, found: &Page<FeedEvent>, now: Timestamp) -> EventsPag
     let snapshot = &found.metadata.snapshot;
     let shell = Shell::new("Events", request, snapshot, now).live(&live::rarely(), snapshot);
     let now = reference(request, snapshot, now);
-    let to = |path: &str, changes: &[(Parameter, Option<&str>)]| {
-        let mut all = vec![(CONTINUE, None)];
-        all.extend_from_slice(changes);
-        format!("{path}{}", request.query.with(&all))
-    };
-    let field = |label, parameter, example| {
-        let field = Field::new(request, parameter, label, example);
-        Field { value: visible(&field.value).into_owned(), ..field }
-    };
-    let fields = vec![
-        field("Reason", REASON, "BackOff, OOMKilling"),
-        field("Group", GROUP, "shop"),
-        field("Project", PROJECT, "shop/web or shop/**"),
-        field("Environment", ENVIRONMENT, "shop.web.production"),
-        field("Region", REGION, "eu"),
-        field("Cluster", CLUSTERS, "eu-west"),
-        field("Since", SINCE, "1h, yesterday 14:05"),
-        field("Until", UNTIL, "now, 14:05"),
-    ];
-    let kept = [NAME, AGENT, LABELS, STATE].into_iter();
-    let kept =
-        kept.flat_map(|one| request.query.all(one.name).map(move |value| (one.name, value.to_owned())));
-    let format = |form| to("/api/v1/events", &[(FORMAT, form)]);
-    let next = found.metadata.next.as_deref();
     EventsPage {
-        since: beginning(request, now),
-        chips: FILTERS
-            .into_iter()
-            .filter_map(|(label, parameter)| Chip::given(request, "/events", label, parameter))
-            .collect(),
-        tiers: choices(request, TIER, Tier::ALL.map(Tier::as_str)),
-        types: choices(request, TYPE, ["normal", "warning"]),
-        is_wrong: fields.iter().any(|field| field.wrong.is_some()),
-        fields,
-        hidden: kept.collect(),
+        form: FEED.form(request, found.metadata.next.as_deref(), now),
         warnings: found.metadata.warnings.iter().map(|it| visible(&it.message).into_owned()).collect(),
         rows: found.items.iter().map(|item| row(item, now)).collect(),
-        next: next.map(|token| to("/events", &[(CONTINUE, Some(token)), (AT, None)])),
-        csv: format(Some("csv")),
-        json: format(None),
         shell,
     }
 }

@@ -2,13 +2,14 @@
 
 use super::prose::Prose;
 use crate::http::params::{
-    AT, BY, CLUSTERS, ENVIRONMENT, FROM, GROUP, IMAGE, LABELS, NAME, PROJECT, Parameter, SINCE, UNTIL, WITH,
+    AT, BY, CLUSTERS, ENVIRONMENT, FROM, GROUP, IMAGE, LABELS, NAME, PROJECT, Parameter, REFS, SINCE, UNTIL,
+    WITH,
 };
 use crate::http::request::Request;
 
 /// Parameters that have a field on every page that knows them, where it is told what is wrong with them.
-const FIELDS: [Parameter; 13] =
-    [AT, FROM, IMAGE, ENVIRONMENT, WITH, GROUP, PROJECT, NAME, CLUSTERS, LABELS, BY, SINCE, UNTIL];
+const FIELDS: [Parameter; 14] =
+    [AT, FROM, IMAGE, ENVIRONMENT, WITH, GROUP, PROJECT, NAME, CLUSTERS, LABELS, BY, REFS, SINCE, UNTIL];
 
 /// A line of text in a form.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -10,6 +10,7 @@ mod clusters;
 mod contract;
 mod coverage;
 mod deployment;
+mod deployment_feed;
 mod deployments;
 mod diff;
 mod edges;
@@ -17,6 +18,7 @@ mod environment;
 mod environments;
 mod event_feed;
 mod events;
+mod feed_form;
 mod field;
 mod graph;
 mod help;
@@ -49,10 +51,9 @@ use crate::app::AppState;
 use crate::http::auth::CALLBACK;
 use crate::http::context::Context;
 use crate::http::params::{
-    AGENT, AT, BY, CHILDREN, CLUSTER, CLUSTERS, COLLAPSE, CONTINUE, CONTROLLERS, ENVIRONMENT, FROM, GROUP,
-    GROUP_BY, HEALTH, IGNORE, IMAGE, INCLUDE, LABELS, MAP, NAME, NAMESPACE, ORDER, PROJECT, PROJECT_ONE,
-    PROTECTED, Q, Query, REASON, REF, REGION, SINCE, STATE, TAG, TIER, TO, TYPE, TZ, UNDER, UNTIL, VAR, VIEW,
-    WINDOW, WITH,
+    AT, BY, CHILDREN, CLUSTER, COLLAPSE, CONTINUE, CONTROLLERS, ENVIRONMENT, FROM, GROUP, GROUP_BY, HEALTH,
+    IGNORE, IMAGE, INCLUDE, MAP, NAMESPACE, ORDER, PROJECT_ONE, PROTECTED, Q, Query, REASON, REF, REFS,
+    REGION, SINCE, STATUS, TAG, TIER, TO, TYPE, TZ, UNDER, UNTIL, VAR, VIEW, WINDOW, WITH, environments_and,
 };
 use crate::http::problem::Problem;
 use crate::http::respond::{self, Response};
@@ -70,57 +71,20 @@ use shell::Shell;
 /// Every page.
 pub const ROUTES: &[Route<AppState>] = &[
     Route::at("/").get(
-        &[
-            AT, TZ, TIER, REGION, PROJECT, GROUP, CLUSTERS, AGENT, STATE, NAME, HEALTH, LABELS, GROUP_BY,
-            VIEW, ORDER, CONTINUE, WALL, SPAN,
-        ],
+        environments_and![AT, TZ, HEALTH, GROUP_BY, VIEW, ORDER, CONTINUE, WALL, SPAN],
         |state, request| Box::pin(answer(state, request, overview::page)),
     ),
     Route::at("/changes").get(
-        &[
-            TIER,
-            REGION,
-            PROJECT,
-            GROUP,
-            CLUSTERS,
-            AGENT,
-            STATE,
-            NAME,
-            LABELS,
-            SINCE,
-            UNTIL,
-            TYPE,
-            BY,
-            CONTROLLERS,
-            AT,
-            TZ,
-            SPAN,
-            CONTINUE,
-        ],
+        environments_and![SINCE, UNTIL, TYPE, BY, CONTROLLERS, AT, TZ, SPAN, CONTINUE],
         |state, request| Box::pin(answer(state, request, changes::page)),
     ),
     Route::at("/events").get(
-        &[
-            TIER,
-            REGION,
-            PROJECT,
-            GROUP,
-            CLUSTERS,
-            AGENT,
-            STATE,
-            NAME,
-            LABELS,
-            ENVIRONMENT,
-            SINCE,
-            UNTIL,
-            TYPE,
-            REASON,
-            AT,
-            TZ,
-            SPAN,
-            CONTINUE,
-        ],
+        environments_and![ENVIRONMENT, SINCE, UNTIL, TYPE, REASON, AT, TZ, SPAN, CONTINUE],
         |state, request| Box::pin(answer(state, request, event_feed::page)),
+    ),
+    Route::at("/deployments").get(
+        environments_and![ENVIRONMENT, SINCE, UNTIL, STATUS, REFS, BY, AT, TZ, SPAN, CONTINUE],
+        |state, request| Box::pin(answer(state, request, deployment_feed::page)),
     ),
     Route::at("/search")
         .get(&[Q, TYPE, AT, TZ], |state, request| Box::pin(answer(state, request, search::page))),

@@ -90,9 +90,10 @@ pub(super) struct MainLink {
 }
 
 /// The pages that the header of every page links to.
-const LINKS: [(&str, &str); 7] = [
+const LINKS: [(&str, &str); 8] = [
     ("Overview", "/"),
     ("Changes", "/changes"),
+    ("Deployments", "/deployments"),
     ("Events", "/events"),
     ("Images", "/images"),
     ("Clusters", "/clusters"),

@@ -6,7 +6,7 @@ pub(super) mod deployment;
 mod diff;
 mod environment;
 mod escaping;
-mod event_feed;
+mod feeds;
 mod hostile;
 mod search;
 pub(super) mod start;

@@ -120,3 +120,12 @@ pub const GONE: Parameter = Parameter::one("gone");
 pub const VAR: Parameter = Parameter::many("var");
 /// Whether a probe lists its checks; its value does not matter.
 pub const VERBOSE: Parameter = Parameter::one("verbose");
+
+/// The parameters of a route that chooses environments, and those that it takes besides.
+macro_rules! environments_and {
+    ($($more:expr),+ $(,)?) => {{
+        use $crate::http::params::{AGENT, CLUSTERS, GROUP, LABELS, NAME, PROJECT, REGION, STATE, TIER};
+        &[TIER, REGION, PROJECT, GROUP, CLUSTERS, AGENT, STATE, NAME, LABELS, $($more),+]
+    }};
+}
+pub(crate) use environments_and;

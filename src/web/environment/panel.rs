@@ -131,6 +131,8 @@ pub(super) enum Panel {
     },
     Deployments {
         deployments: Vec<deployments::Line>,
+        /// The page where they are filtered.
+        feed: String,
         next: Option<String>,
     },
     Events {
@@ -201,6 +203,7 @@ impl Panel {
             },
             Shown::Deployments(found) => Panel::Deployments {
                 deployments: deployments::lines(shell, &found.items, &environment.project, templates, now),
+                feed: shell.href("/deployments", &[(ENVIRONMENT, environment.id.as_str())]),
                 next: next(&found.metadata.next),
             },
             Shown::Events(found) => Panel::Events {

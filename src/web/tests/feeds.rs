@@ -1,11 +1,12 @@
-//! The page of Events across environments.
+//! The pages of Events and deployments across environments.
 
 use std::time::Duration;
 
 use super::{HOSTILE, request, sound};
-use crate::format::tests::{NOON, folded_event};
-use crate::web::changes;
+use crate::format::summaries::deployment;
+use crate::format::tests::{NOON, environment, folded_event};
 use crate::web::event_feed::rendered;
+use crate::web::{changes, deployment_feed};
 use strandline_model::{EnvironmentId, Offset, Tier, Uid};
 use strandline_protocol::{FeedEnvironment, FeedEvent};
 
@@ -50,6 +51,31 @@ fn events_lead_to_their_objects_as_they_were_then_and_stay_text() {
     let nothing = rendered(&request("/events", ""), vec![]);
     sound(&nothing);
     assert!(nothing.contains("No Events match"), "{nothing}");
+}
+
+#[test]
+fn deployments_lead_to_their_pages_and_environments_and_stay_text() {
+    let mut one = deployment(&environment("shop/web", "eu", None));
+    one.spec.environment = EnvironmentId::new(format!("shop/web {HOSTILE}"));
+    one.spec.reference = HOSTILE.into();
+    one.spec.user = HOSTILE.into();
+    let query = "status=failed&ref=v2.*&agent=shop/agents:eu&since=2h&at=1234";
+    let page = deployment_feed::rendered(&request("/deployments", query), vec![one]);
+    sound(&page);
+    for part in [
+        "/deployments/7?at=1234&#38;project=shop%2Fweb",
+        "href=\"/environments/shop%2Fweb%20",
+        "<option value=\"failed\" selected>",
+        "<input type=\"hidden\" name=\"agent\" value=\"shop/agents:eu\">",
+        "name=\"ref\" value=\"v2.*\"",
+        "/api/v1/deployments?status=failed",
+        "continue=token",
+    ] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+    let nothing = deployment_feed::rendered(&request("/deployments", ""), vec![]);
+    sound(&nothing);
+    assert!(nothing.contains("No deployments match") && !nothing.contains("since <time"), "{nothing}");
 }
 
 #[test]
