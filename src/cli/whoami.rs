@@ -59,7 +59,8 @@ fn rights(rights: &Rights) -> String {
         return "everything".to_owned();
     }
     let groups = rights.groups.iter().map(|group| format!("{group}/**"));
-    let all: Vec<_> = rights.projects.iter().cloned().chain(groups).collect();
+    let namespaces = rights.namespaces.iter().map(|namespace| format!("namespace {namespace}"));
+    let all: Vec<_> = rights.projects.iter().cloned().chain(groups).chain(namespaces).collect();
     if all.is_empty() { "nothing".to_owned() } else { all.join(", ") }
 }
 
@@ -87,9 +88,14 @@ mod tests {
             groups: ["pay".to_owned()].into(),
             ..Rights::default()
         };
-        for (given, expected) in
-            [(&all, "everything"), (&some, "shop/web, pay/**"), (&Rights::default(), "nothing")]
-        {
+        let places =
+            Rights { namespaces: ["east/shop".to_owned(), "west/*".to_owned()].into(), ..some.clone() };
+        for (given, expected) in [
+            (&all, "everything"),
+            (&some, "shop/web, pay/**"),
+            (&places, "shop/web, pay/**, namespace east/shop, namespace west/*"),
+            (&Rights::default(), "nothing"),
+        ] {
             assert_eq!(rights(given), expected);
         }
         let who = WhoAmI {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use serde_saphyr::Spanned;
+use serde_saphyr::{Location, Spanned};
 
 use super::check::Check;
 use super::file::{CommandLine, Issuer, Jobs, Login, Users};
@@ -60,7 +60,7 @@ impl Check {
             let algorithms = self.algorithms(&issuer.algorithms);
             let mapping = match (&issuer.jobs, &issuer.users) {
                 (Some(jobs), None) => Some(Mapping::Jobs(self.jobs(issuer, jobs))),
-                (None, Some(users)) => Some(Mapping::Users(self.users(users))),
+                (None, Some(users)) => Some(Mapping::Users(self.users(users, at))),
                 _ => {
                     let message = format!("the issuer `{name}` needs either `jobs` or `users`");
                     self.report(at, "bad_issuer", message).hint =
@@ -141,7 +141,7 @@ impl Check {
         }
     }
 
-    fn users(&mut self, written: &Users) -> UserRules {
+    fn users(&mut self, written: &Users, at: Location) -> UserRules {
         let mut write_roles = BTreeSet::new();
         for role in &written.write_roles {
             if !ROLES.contains(&role.value.as_str()) {
@@ -151,11 +151,17 @@ impl Check {
             }
             write_roles.insert(role.value.clone());
         }
+        let groups_claim = written.groups_claim.clone().unwrap_or_else(|| GROUPS_CLAIM.to_owned());
+        let access_review = written
+            .access_review
+            .as_ref()
+            .map(|review| Box::new(self.user_access_review(review, at, &groups_claim)));
         UserRules {
-            groups_claim: written.groups_claim.clone().unwrap_or_else(|| GROUPS_CLAIM.to_owned()),
+            groups_claim,
             write_roles,
             readers: self.full_paths("group", &written.readers),
             admins: self.full_paths("group", &written.admins),
+            access_review,
         }
     }
 }

@@ -36,12 +36,16 @@ impl Check {
                 self.report(entry.cluster.referenced, "sees_nothing", message).hint =
                     Some("add some to `service_accounts`".to_owned());
             }
-            let service_accounts = entry.service_accounts.iter().map(|one| self.account_grant(one)).collect();
+            let access_review = entry.access_review.as_ref().map(|review| self.access_review(review));
+            let asks = access_review.is_some();
+            let service_accounts =
+                entry.service_accounts.iter().map(|one| self.account_grant(one, asks)).collect();
             reviews.push(ReviewConfig {
                 cluster: entry.cluster.value.clone(),
                 issuer: issuer.value.clone(),
                 audience: audience.value.clone(),
                 service_accounts,
+                access_review,
             });
         }
         reviews
@@ -69,7 +73,8 @@ impl Check {
         }
     }
 
-    fn account_grant(&mut self, written: &Written) -> AccountGrant {
+    /// `asks` says that the cluster says where they may read besides.
+    fn account_grant(&mut self, written: &Written, asks: bool) -> AccountGrant {
         let (namespace, name) = (&written.namespace, &written.name);
         self.namespace(namespace);
         if let Some(name) = name
@@ -79,7 +84,8 @@ impl Check {
             self.report(name.referenced, "bad_name", message).hint =
                 Some("use its name alone, or leave `name` out for all of the namespace".to_owned());
         }
-        if written.projects.is_empty() && written.groups.is_empty() && !written.everything {
+        let granted = !written.projects.is_empty() || !written.groups.is_empty() || written.everything;
+        if !granted && (written.write || !asks) {
             let of = name.as_ref().map_or("*", |name| name.value.as_str());
             let message = format!("the ServiceAccount `{}/{of}` has no access", namespace.value);
             self.report(namespace.referenced, "sees_nothing", message).hint =

@@ -4,6 +4,7 @@
 //! that `file` names. Each part of the server owns its settings; this module is above the parts and fills them in
 //! ([`Config::into_options`]).
 
+mod access_reviews;
 mod catalog;
 mod check;
 mod cluster_folders;

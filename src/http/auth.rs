@@ -1,8 +1,10 @@
 //! Authenticates callers by their tokens: those of the configuration, by their hash, and those that an issuer signed.
 
+mod access_reviews;
 mod browsers;
 mod claims;
 mod config;
+mod gate;
 mod issuer;
 mod jws;
 mod known;
@@ -21,10 +23,10 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use super::answer_cache::AnswerCache;
 use super::caller::Caller;
 use super::context::Context;
-use super::credentials::{Presented, presented};
 use super::outgoing;
 use super::problem::{Problem, ProblemCode};
 use super::request::Request;
+use access_reviews::{AccessReviews, Ways};
 use browsers::Browsers;
 use claims::Refused;
 use futures_util::FutureExt;
@@ -40,8 +42,10 @@ use strandline_query::{Scope, Stamp};
 use strandline_sqlite::Asker;
 use wrong::{Verdict, WrongTokens};
 
+pub use super::subject::{Permission, Subject};
+pub use access_reviews::{AccessQuestion, AccessReviewCounts, ListNamespaces, NAMESPACES_MAX, ReviewAccess};
 pub use browsers::Begun;
-pub use claims::{JobRules, Mapping, UserRules};
+pub use claims::{JobRules, Mapping, SubjectRules, UserRules};
 pub use issuer::{CommandLineLogin, Fetch, IssuerConfig, REFRESH, is_trustworthy};
 pub use jws::Algorithm;
 pub use login::{
@@ -111,6 +115,8 @@ pub struct Authenticator {
     problem: Mutex<Option<&'static str>>,
     fetch: Fetch,
     review: ReviewToken,
+    access_reviews: AccessReviews,
+    ways: Ways,
     browsers: Browsers,
 }
 
@@ -124,6 +130,12 @@ impl Authenticator {
     /// By this configuration; `loopback` says that the server listens on a loopback address.
     pub fn new(config: AccessConfig, loopback: bool, clock: Arc<dyn Clock>) -> Self {
         let (since, known) = (clock.now(), RwLock::new(Arc::new(Known::new(config, loopback, None))));
+        let no_way = || std::future::ready(Err("there is no way to a cluster".to_owned()));
+        let ways = Ways {
+            review: Arc::new(move |_| no_way().boxed()),
+            list: Arc::new(|_, _| std::future::ready(Ok(Vec::new())).boxed()),
+            clock: Arc::clone(&clock),
+        };
         Authenticator {
             loopback,
             clock,
@@ -133,6 +145,8 @@ impl Authenticator {
             problem: Mutex::default(),
             fetch: Arc::new(|request| outgoing::send(request).boxed()),
             review: Arc::new(|_| std::future::ready(Err("there is no way to a cluster".to_owned())).boxed()),
+            access_reviews: AccessReviews::default(),
+            ways,
             browsers: Browsers::default(),
         }
     }
@@ -141,6 +155,13 @@ impl Authenticator {
     #[must_use]
     pub fn with_reviews(self, review: ReviewToken) -> Self {
         Authenticator { review, ..self }
+    }
+
+    /// The same, which has clusters say in this way who may read in them, and knows in this one where environments look.
+    #[must_use]
+    pub fn with_access_reviews(self, review: ReviewAccess, list: ListNamespaces) -> Self {
+        let ways = Ways { review, list, ..self.ways };
+        Authenticator { ways, ..self }
     }
 
     /// The same, which gets the keys of issuers in this way.
@@ -156,6 +177,7 @@ impl Authenticator {
         let before = Arc::clone(&known);
         *known = Arc::new(Known::new(config, self.loopback, Some(&*before)));
         self.browsers.keep_of(&before, &known);
+        self.access_reviews.keep(&known.config.asked_clusters());
         drop(known);
         self.report_problem(None);
     }
@@ -227,6 +249,16 @@ impl Authenticator {
         known.reviewers.iter().map(of).collect()
     }
 
+    /// Clusters that are asked who may read in them, each with whether it answered the last time, and how often it was asked.
+    pub fn access_reviews(&self) -> Vec<(String, bool, AccessReviewCounts)> {
+        let known = self.known();
+        let of = |cluster: &str| {
+            let (up, counts) = self.access_reviews.report(cluster);
+            (cluster.to_owned(), up, counts)
+        };
+        known.config.asked_clusters().into_iter().map(of).collect()
+    }
+
     /// Who holds a signed token; none where it is none of an issuer or a cluster of ours.
     ///
     /// Several entries may have one issuer, and the first that takes a token decides; else what is said is said by the one
@@ -240,7 +272,7 @@ impl Authenticator {
             None => {}
         }
         let mut refusal = None;
-        for issuer in of_token(known, &token) {
+        for issuer in gate::of_token(known, &token) {
             match issuer.caller(&token, now) {
                 Ok(caller) => return Some(Ok(Arc::new(caller))),
                 Err(JwtRefusal::Unknown) => {}
@@ -318,103 +350,6 @@ impl Authenticator {
     }
 }
 
-/// The issuers of which a token may be.
-fn of_token<'k>(known: &'k Known, token: &Unverified<'_>) -> impl Iterator<Item = &'k Arc<Issuer>> {
-    let issuer = token.issuer();
-    known.issuers.iter().filter(move |one| Some(&one.config.issuer) == issuer.as_ref())
-}
-
-impl Gate for Authenticator {
-    async fn prepare(&self, context: &Context) -> Result<(), Problem> {
-        let known = self.known();
-        if known.issuers.is_empty() && known.reviewers.is_empty() {
-            return Ok(());
-        }
-        let text = match presented(&context.headers) {
-            Presented::Token(token) => token,
-            Presented::Nothing => {
-                self.renew_session(context).await;
-                return Ok(());
-            }
-            Presented::Unreadable => return Ok(()),
-        };
-        let Some(token) = Unverified::read(&text) else { return Ok(()) };
-        if let Some(reviewer) = reviewer_of(&known.reviewers, &token) {
-            let Ok(reviewer) = reviewer else { return Ok(()) };
-            let (peer, review) = (context.peer.map(|peer| peer.ip()), &self.review);
-            let clock = &*self.clock;
-            let presented = reviewer::Presented { token: &text, read: &token, peer, review, clock };
-            return reviewer.prepare(&presented).await;
-        }
-        for issuer in of_token(&known, &token) {
-            issuer.prepare(&token, &self.fetch, self.clock.now()).await;
-        }
-        Ok(())
-    }
-
-    fn now(&self) -> Timestamp {
-        self.clock.now()
-    }
-
-    /// The one place that authenticates.
-    ///
-    /// Without configured tokens it is somebody on this machine where only that can reach the server. Once there are tokens,
-    /// who presents one is who it says, and who presents none is refused, unless the configuration lets this machine in.
-    ///
-    /// # Errors
-    /// `unauthorized` without a token where one is needed, and with one that is not known; `token_expired`;
-    /// `too_many_wrong_tokens`; `token_review_unavailable`.
-    fn caller(&self, context: &Context) -> Result<Arc<Caller>, Problem> {
-        let known = self.known();
-        let token = match presented(&context.headers) {
-            Presented::Token(token) if known.guarded => Some(token),
-            Presented::Unreadable if known.guarded => None,
-            presented => {
-                let unnamed = presented == Presented::Nothing && known.guarded;
-                if let Some(proxy) = known.config.proxy.as_ref().filter(|_| unnamed) {
-                    match proxy.caller(context) {
-                        Ok(Some(caller)) => return Ok(Arc::new(caller)),
-                        Ok(None) => {}
-                        Err(reason) => return Err(Problem::new(ProblemCode::Unauthorized, reason)),
-                    }
-                }
-                if let Some(caller) =
-                    unnamed.then(|| self.browsers.caller(context, self.clock.now())).flatten()
-                {
-                    return Ok(caller);
-                }
-                let detail = "this request needs a token; send it as `Authorization: Bearer`, or as the password of Basic authentication";
-                let can_log_in = known.issuers.iter().any(|issuer| issuer.config.login.is_some());
-                let refused = || Problem { can_log_in, ..Problem::new(ProblemCode::Unauthorized, detail) };
-                return known.without.clone().ok_or_else(refused);
-            }
-        };
-        let now = self.clock.now();
-        let found = token.as_ref().and_then(|token| known.find(TokenHash::of(token)));
-        let Some(token) = found else {
-            let holder = token.as_ref().and_then(|token| Authenticator::holder(&known, token, now));
-            return match holder {
-                Some(Ok(caller)) => Ok(caller),
-                Some(Err(refusal)) => Err(self.refuse_signed(context, refusal, now)),
-                None => Err(self.refuse(context, now)),
-            };
-        };
-        let name = token.caller.name.as_str();
-        if let Some(expires) = token.expires.filter(|_| token.has_expired(now)) {
-            let peer = context.peer.map(|peer| peer.to_string());
-            tracing::warn!(peer, trace_id = context.trace.as_str(), token = name, "a token has expired");
-            let detail = format!("the token `{name}` expired at {expires}; request a new one");
-            return Err(Problem::new(ProblemCode::TokenExpired, detail));
-        }
-        token.use_it(now, context.peer.map(|peer| peer.ip()));
-        Ok(Arc::clone(&token.caller))
-    }
-
-    fn audits_reads(&self) -> bool {
-        self.known().config.audit_reads
-    }
-}
-
 /// What the caller of a request may see.
 pub fn scope(request: &Request) -> Result<Scope, Problem> {
     Ok(scope_of(&request.caller))
@@ -425,5 +360,5 @@ fn scope_of(caller: &Caller) -> Scope {
     if caller.everything {
         return Scope::everything();
     }
-    Scope::members(caller.member.clone())
+    Scope::members(caller.member.clone()).with_places(caller.places.clone())
 }

@@ -3,9 +3,10 @@
 use std::sync::{Arc, LazyLock};
 
 use super::problem::{Problem, ProblemCode};
+use super::subject::Subject;
 use crate::catalog::Authority;
 use strandline_gitlab::Membership;
-use strandline_model::Timestamp;
+use strandline_model::{Places, Timestamp};
 use strandline_protocol::{AuthenticationMethod, Rights, WhoAmI};
 
 /// The caller, by their token or its absence.
@@ -17,6 +18,10 @@ pub struct Caller {
     pub user: Option<String>,
     /// The projects and groups of which they see what belongs to them.
     pub member: Membership,
+    /// As whom clusters are asked what they may read there; none where no cluster is asked.
+    pub subject: Option<Arc<Subject>>,
+    /// What the clusters said: the places of which they see what looks there alone.
+    pub places: Places,
     /// Whether they see everything, whatever they are a member of.
     pub everything: bool,
     /// Whether there is anything that they may write.
@@ -69,6 +74,8 @@ impl Caller {
             name: name.to_owned(),
             user: None,
             member: Membership::default(),
+            subject: None,
+            places: Places::default(),
             everything: false,
             write: false,
             writes: Membership::default(),
@@ -86,18 +93,19 @@ impl Caller {
 
     /// What they are told of themselves.
     pub fn who_am_i(&self) -> WhoAmI {
-        let rights = |everything, member: &Membership| Rights {
+        let rights = |everything, member: &Membership, places: &Places| Rights {
             everything,
             projects: member.projects().clone(),
             groups: member.groups().clone(),
+            namespaces: places.iter().map(named).collect(),
         };
-        let writes = rights(self.writes_everything, &self.writes);
+        let writes = rights(self.writes_everything, &self.writes, &Places::default());
         WhoAmI {
             name: self.name.clone(),
             user: self.user.clone(),
             method: self.method,
             expires: self.expires,
-            reads: rights(self.everything, &self.member),
+            reads: rights(self.everything, &self.member, &self.places),
             writes: if self.write { writes } else { Rights::default() },
             job_environment: self.job.as_ref().map(|job| job.environment.clone()),
         }
@@ -181,6 +189,12 @@ impl Caller {
         let detail = || format!("the token `{}` lacks `everything`, which this request needs", self.name);
         if self.everything { Ok(()) } else { Err(Problem::new(ProblemCode::Forbidden, detail())) }
     }
+}
+
+/// A place as people are told of it.
+fn named((cluster, namespace): (&str, &str)) -> String {
+    let namespace = if namespace.is_empty() { "*" } else { namespace };
+    format!("{cluster}/{namespace}")
 }
 
 /// The caller of routes without authentication.

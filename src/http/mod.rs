@@ -34,6 +34,7 @@ pub mod respond;
 pub mod router;
 pub mod server;
 mod server_options;
+mod subject;
 mod taking;
 pub mod tls;
 

@@ -9,12 +9,14 @@ use tokio_util::sync::CancellationToken;
 
 use super::options::{Watched, WatchedSettings};
 use super::tasks::Tasks;
-use crate::http::auth::{Review, ReviewToken};
+use crate::http::auth::{AccessQuestion, Review, ReviewAccess, ReviewToken};
 use strandline_clock::Clock;
 use strandline_log::Appender;
 use strandline_model::{CoverageMark, WatchKey, reason};
 use strandline_redact::Rules;
-use strandline_watch::{ClusterConnection, ClusterSettings, ClusterStats, ServerTime, Watcher};
+use strandline_watch::{
+    AccessRequest, ClusterConnection, ClusterSettings, ClusterStats, ServerTime, Watcher,
+};
 
 /// A cluster that is recorded, as other parts look at it.
 #[derive(Clone, Debug)]
@@ -53,6 +55,17 @@ impl Clusters {
         })
     }
 
+    /// Has the clusters that there are at the time say who may read in them.
+    pub(super) fn access_reviews(&self) -> ReviewAccess {
+        let clusters = self.clone();
+        Arc::new(move |question| {
+            clusters.connection(&question.cluster).map_or_else(
+                || std::future::ready(Err("the cluster is not recorded".to_owned())).boxed(),
+                |connection| allowed(connection, question).boxed(),
+            )
+        })
+    }
+
     fn connection(&self, name: &str) -> Option<ClusterConnection> {
         self.all().iter().find(|cluster| cluster.name == name)?.connection.clone()
     }
@@ -77,6 +90,19 @@ impl Clusters {
 
 async fn reviewed(connection: ClusterConnection, review: Review) -> Result<Option<String>, String> {
     connection.review_token(review.token(), &review.audience).await
+}
+
+async fn allowed(connection: ClusterConnection, question: AccessQuestion) -> Result<bool, String> {
+    let AccessQuestion { subject, namespace, .. } = &question;
+    let request = AccessRequest {
+        user: &subject.user,
+        groups: &subject.groups,
+        verb: &subject.permission.verb,
+        group: &subject.permission.group,
+        resource: &subject.permission.resource,
+        namespace,
+    };
+    connection.review_access(request).await
 }
 
 /// Where clusters are recorded to.

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::FutureExt;
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
@@ -31,12 +32,13 @@ use crate::app::watch::Watch;
 use crate::app::{AppState, CurrentPresentation};
 use crate::catalog::CatalogWriter;
 use crate::http::answer_cache::AnswerCache;
+use crate::http::auth::ListNamespaces;
 use crate::http::tls::Tls;
 use crate::http::{self, Hosts, RequestStats, ServerOptions};
 use strandline_clock::{Clock, SteadyClock};
 use strandline_log::{Appender, LogError, WriterProblem};
-use strandline_model::{CatalogFact, Source, reason};
-use strandline_query::Queries;
+use strandline_model::{At, CatalogFact, Source, reason};
+use strandline_query::{ListTargetNamespaces, Queries, Scope};
 use strandline_redact::Rules;
 use strandline_sqlite::{DirectoryLock, redaction_key};
 use strandline_view::{ProjectorError, ViewStatus};
@@ -81,7 +83,6 @@ impl Service {
         let clock: Arc<dyn Clock> = Arc::clone(&steady) as Arc<dyn Clock>;
         let clusters = Clusters::default();
         let access = setup::access(address, tls.is_some(), options.access, Arc::clone(&clock))?;
-        let access = Arc::new(access.with_reviews(clusters.reviews()));
         let lock = DirectoryLock::acquire(&options.data)?;
         let (key, new_key) = key(&options.data).map_err(ServiceError::Key)?;
         let rules = Arc::new(Rules::new(key).with(options.redact));
@@ -95,7 +96,7 @@ impl Service {
         let rebuild = Rebuild::new(data, options.rules, status.clone(), Arc::clone(&clock), stopping.clone());
         let checks =
             Checks::new(status.clone(), health.clone(), &rebuild, options.preparing, watching.clone());
-        let checks = checks.with_clock(Arc::clone(&steady)).with_access(Arc::clone(&access));
+        let checks = checks.with_clock(Arc::clone(&steady));
         let mut recorder = Recorder::new(&clusters, &rules);
         recorder.plan(options.clusters);
         warn_of_ignored(&options.cluster_folders.ignored);
@@ -103,6 +104,10 @@ impl Service {
         let queries = Queries::new(&options.data, READERS, status.clone(), Arc::clone(&clock))
             .with_key(&key)
             .with_freshness(Arc::new(ClustersFreshness(clusters.clone())));
+        let access = access
+            .with_reviews(clusters.reviews())
+            .with_access_reviews(clusters.access_reviews(), target_namespaces(&queries));
+        let access = Arc::new(access);
         let recording = writer.is_some();
         let of_writer = queries.clone();
         let writer =
@@ -115,7 +120,7 @@ impl Service {
             &stopping,
             recording.then_some(opened),
         )?;
-        let checks = checks.with_clusters(&clusters);
+        let checks = checks.with_clusters(&clusters).with_access(Arc::clone(&access));
         let readiness = Arc::new(checks.clone());
         let retention = Retention {
             data: options.data.clone(),
@@ -324,6 +329,20 @@ async fn declare(
         }
     }
     Ok(())
+}
+
+/// Where environments look, for whoever asks clusters who may read there.
+fn target_namespaces(queries: &Queries) -> ListNamespaces {
+    let queries = queries.clone().of(&"(access)".into());
+    Arc::new(move |cluster, limit| {
+        let queries = queries.clone();
+        async move {
+            let question = ListTargetNamespaces { cluster, limit };
+            let found = queries.ask(&Scope::everything(), At::Now, question).await;
+            found.map_err(|error| format!("where environments look cannot be read: {error}"))
+        }
+        .boxed()
+    })
 }
 
 /// Waits until something keeps the log from being written that may pass.

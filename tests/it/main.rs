@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 mod access;
+mod access_reviews;
 mod backup;
 mod bad_input;
 mod browser;

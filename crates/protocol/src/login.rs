@@ -61,6 +61,9 @@ pub struct Rights {
     pub projects: BTreeSet<String>,
     /// What belongs to projects below these groups.
     pub groups: BTreeSet<String>,
+    /// What looks at these namespaces alone, as `cluster/namespace`, or `cluster/*` for all of a cluster.
+    #[serde(default)]
+    pub namespaces: BTreeSet<String>,
 }
 
 /// How the command line logs in at this server.

@@ -34,6 +34,7 @@ mod kinds;
 mod last_seen;
 mod left_behind;
 mod moment;
+mod namespaces;
 mod onset;
 mod overview;
 mod page;
@@ -84,6 +85,7 @@ pub use health_numbers::{CountHealth, HealthNumbers, NamedHealth, TierAndRegion}
 pub use history::ListResourceVersions;
 pub use images::ListImages;
 pub use left_behind::ListLeftBehind;
+pub use namespaces::ListTargetNamespaces;
 pub use onset::{GetEnvironmentOnset, GetResourceOnset, OnsetFilter};
 pub use overview::{GetOverview, OverviewOrder, OverviewRows, TrendFilter};
 pub use projects::{GetProject, ListProjects};

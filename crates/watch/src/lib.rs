@@ -12,6 +12,7 @@
 //! Nothing is kept per object: what is known is in the log. What cannot be observed becomes a gap of
 //! coverage and never a deletion.
 
+mod access_review;
 mod backoff;
 mod connect;
 mod connect_error;
@@ -48,6 +49,7 @@ mod tests;
 /// report is in the lines of the cluster.
 pub const LIBRARIES_OFF: &str = "kube_client=off,kube_runtime=off,hyper_util=off,rustls=off,tower=off";
 
+pub use access_review::AccessRequest;
 pub use connect::{ClusterAccess, ClusterConnection, ConnectSettings, connect};
 pub use connect_error::ConnectError;
 pub use credentials::Credentials;

@@ -55,7 +55,7 @@ impl ClusterConnection {
     }
 
     /// Sends JSON to a cluster, with credentials that are read again where it refuses those that we have.
-    async fn ask(&self, path: &str, json: Vec<u8>) -> Result<String, Failure> {
+    pub(super) async fn ask(&self, path: &str, json: Vec<u8>) -> Result<String, Failure> {
         let limits = Limits { response: PATIENCE, idle: PATIENCE, ..Limits::default() };
         let asked = async {
             self.ensure_connected().await;

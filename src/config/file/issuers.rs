@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_saphyr::Spanned;
 
+use super::kubernetes::UserAccessReview;
 use super::values::{Algorithm, Name, Path, ProjectPath, Role, Url};
 
 /// An entry of `issuers`.
@@ -107,4 +108,8 @@ pub(in crate::config) struct Users {
     #[serde(default)]
     #[schemars(with = "Vec<ProjectPath>")]
     pub(in crate::config) admins: Vec<Spanned<String>>,
+    /// Besides, let them see environments in the namespaces that clusters let them read.
+    #[serde(default)]
+    #[schemars(with = "UserAccessReview")]
+    pub(in crate::config) access_review: Option<UserAccessReview>,
 }

@@ -23,7 +23,9 @@ pub(super) use access::{Access, PROXY_GROUPS_HEADER, PROXY_USER_HEADER, Proxy, T
 pub(super) use catalog::{Agents, Environment, NamespaceGrant, Project, Target};
 pub(super) use clusters::{Cluster, ClusterFolder, Hub, Provider, Source, Watcher};
 pub(super) use issuers::{CommandLine, Issuer, Jobs, Login, Users};
-pub(super) use kubernetes::{AccountGrant, Kubernetes};
+pub(super) use kubernetes::{
+    AccessReview, AccountGrant, Kubernetes, RESOURCE, USERNAME_CLAIM, UserAccessReview, VERB,
+};
 pub(super) use limits::{Consistency, Limits, Metrics, Quotas, Retention, Traces};
 pub(super) use links::{Link, Links};
 pub(super) use rules::{Diff, Health, Ignored, LeaveOut, Redact};

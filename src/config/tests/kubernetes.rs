@@ -1,6 +1,7 @@
 //! Clusters whose ServiceAccounts may ask.
 
 use super::*;
+use crate::http::auth::{Mapping, Permission, SubjectRules};
 
 const GOOD: &str = "
 clusters: [{name: east, url: 'http://127.0.0.1:1'}, {name: west, url: 'http://127.0.0.1:2'}]
@@ -32,6 +33,72 @@ fn clusters_review_the_tokens_of_accounts_that_are_named() {
     );
     assert_eq!((monitoring.name.as_deref(), monitoring.write, monitoring.everything), (None, false, true));
     assert_eq!(parse_access(GOOD, Path::new("c.yaml")).unwrap(), access, "who may ask is read alone, too");
+}
+
+/// With what is asked about accounts, and about people of an issuer.
+fn asking() -> String {
+    let account = "[{namespace: ci, groups: [shop]}]";
+    let asks = "[{namespace: ci}]\n      access_review: {verb: get, group: apps, resource: deployments}\n";
+    let issuer = "  issuers:
+    - name: corp
+      issuer: https://login.test
+      audience: strandline
+      users:
+        access_review:
+          clusters: [west, east]
+          username_claim: email
+          username_prefix: 'oidc:'
+          groups_prefix: 'team:'
+";
+    format!("{}{issuer}", GOOD.replace(account, asks))
+}
+
+#[test]
+fn clusters_are_asked_about_accounts_and_people_who_may_read() {
+    let access = read(&asking()).unwrap().access;
+    let Some(of_accounts) = &access.kubernetes[1].access_review else { panic!("it is asked") };
+    assert_eq!(
+        [&of_accounts.verb, &of_accounts.group, &of_accounts.resource],
+        ["get", "apps", "deployments"]
+    );
+    assert_eq!(access.kubernetes[0].access_review, None, "by choice");
+    let Mapping::Users(users) = &access.issuers[0].mapping else { panic!("of people") };
+    let expected = SubjectRules {
+        clusters: vec!["east".to_owned(), "west".to_owned()],
+        username_claim: "email".to_owned(),
+        username_prefix: "oidc:".to_owned(),
+        groups_claim: "groups_direct".to_owned(),
+        groups_prefix: "team:".to_owned(),
+        permission: Permission::default(),
+    };
+    assert_eq!(users.access_review.as_deref(), Some(&expected));
+    assert_eq!(access.asked_clusters().into_iter().collect::<Vec<_>>(), ["east", "west"]);
+    let usual = asking().replace("username_claim: email", "groups_claim: teams");
+    let access = read(&usual).unwrap().access;
+    let Mapping::Users(users) = &access.issuers[0].mapping else { panic!("of people") };
+    let rules = users.access_review.as_ref().unwrap();
+    assert_eq!((rules.username_claim.as_str(), rules.groups_claim.as_str()), ("sub", "teams"));
+}
+
+#[test]
+fn mistakes_in_what_clusters_are_asked_are_told() {
+    for (from, to, part) in [
+        ("clusters: [west, east]", "clusters: [west, north]", "`north`"),
+        ("clusters: [west, east]", "clusters: [west, west]", "`west`"),
+        ("clusters: [west, east]", "clusters: []", "no cluster"),
+        ("username_claim: email", "username_claim: ''", "claim"),
+        ("verb: get", "verb: ''", "`verb`"),
+        ("verb: get", "verb: Get", "`Get`"),
+        ("resource: deployments", "resource: pods/log", "`pods/log`"),
+        ("resource: deployments", "resource: ''", "`resource`"),
+        ("group: apps", "group: 'apps/v1'", "`apps/v1`"),
+        ("{namespace: ci}]", "{namespace: ci, write: true}]", "`ci/*`"),
+    ] {
+        let text = asking();
+        assert!(text.contains(from), "{from}");
+        let error = read(&text.replacen(from, to, 1)).expect_err(to).to_string();
+        assert!(error.contains(part), "{to}: {error}");
+    }
 }
 
 #[test]

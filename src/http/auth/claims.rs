@@ -4,6 +4,7 @@
 //! audience does not tell them apart, and each kind is recognized by claims that the other never has.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Deserialize;
@@ -12,6 +13,7 @@ use serde_json::Value;
 use super::jws::Unverified;
 
 use crate::http::caller::{Caller, Job};
+use crate::http::subject::{Permission, RESERVED, Subject};
 use strandline_gitlab::Membership;
 use strandline_model::Timestamp;
 use strandline_protocol::AuthenticationMethod;
@@ -62,6 +64,25 @@ pub struct UserRules {
     pub readers: BTreeSet<String>,
     /// Members of these groups see and write everything.
     pub admins: BTreeSet<String>,
+    /// Which clusters are asked what a user may read there; none where none is.
+    pub access_review: Option<Box<SubjectRules>>,
+}
+
+/// As whom clusters are asked about a user, in the words of their own configuration of an issuer.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SubjectRules {
+    /// The clusters, by name.
+    pub clusters: Vec<String>,
+    /// The claim that names the user.
+    pub username_claim: String,
+    /// What stands before it in the cluster.
+    pub username_prefix: String,
+    /// The claim that lists the groups.
+    pub groups_claim: String,
+    /// What stands before each of them in the cluster.
+    pub groups_prefix: String,
+    /// What has to be allowed.
+    pub permission: Permission,
 }
 
 /// The claims of a token.
@@ -207,15 +228,52 @@ impl Claims {
         let admin = is_in(&rules.admins);
         let none: [&str; 0] = [];
         let all = groups.union(&writes);
+        let everything = admin || is_in(&rules.readers);
+        let asked = rules.access_review.as_deref().filter(|_| !everything);
+        let subject = asked.map(|rules| self.subject_in_clusters(rules)).transpose()?;
         Ok(Caller {
+            subject: subject.map(Arc::new),
             user: self.text("preferred_username").or_else(|| self.text("nickname")).map(str::to_owned),
             member: Membership::new(none, all),
-            everything: admin || is_in(&rules.readers),
+            everything,
             write: admin || !writes.is_empty(),
             writes: Membership::new(none, &writes),
             writes_everything: admin,
             ..Caller::named(&format!("{issuer}:{}", self.sub))
         })
+    }
+
+    /// As whom clusters know a user. What would be a user or group of Kubernetes itself is none of an issuer's.
+    fn subject_in_clusters(&self, rules: &SubjectRules) -> Result<Subject, Refused> {
+        let SubjectRules { clusters, username_claim, username_prefix, groups_claim, groups_prefix, .. } =
+            rules;
+        let verified = self.rest.get("email_verified").is_none_or(|verified| *verified == Value::Bool(true));
+        if username_claim == "email" && !verified {
+            return Err(Refused::Because("its e-mail address is not verified"));
+        }
+        let name = if username_claim == "sub" { Some(self.subject()) } else { self.text(username_claim) };
+        let unnamed = Refused::Because("the claim that names its user to clusters is not there");
+        let user = format!("{username_prefix}{}", name.ok_or(unnamed)?);
+        if user.starts_with(RESERVED) {
+            return Err(Refused::Because("it names a user of Kubernetes itself"));
+        }
+        let groups = self.names(groups_claim)?.into_iter().map(|group| format!("{groups_prefix}{group}"));
+        let groups = groups.filter(|group| !group.starts_with(RESERVED));
+        Ok(Subject::new(user, groups, clusters, &rules.permission))
+    }
+
+    /// Names that a claim has, one or a list of them; none where it is not there.
+    fn names(&self, claim: &str) -> Result<BTreeSet<String>, Refused> {
+        let listed = match self.rest.get(claim) {
+            None | Some(Value::Null) => return Ok(BTreeSet::new()),
+            Some(Value::Array(listed)) => listed.as_slice(),
+            Some(one) => std::slice::from_ref(one),
+        };
+        if listed.len() > GROUPS_MAX {
+            return Err(Refused::Because("it lists too many groups"));
+        }
+        let names = listed.iter().map(|name| name.as_str().filter(|name| is_plain(name)).map(str::to_owned));
+        names.collect::<Option<_>>().ok_or(Refused::Because("a claim lists what is no name of a group"))
     }
 
     /// Full paths that a claim lists; none where it is not there.

@@ -10,12 +10,13 @@ use std::time::Duration;
 use data_encoding::{HEXLOWER, HEXLOWER_PERMISSIVE};
 use sha2::{Digest, Sha256};
 
+use super::claims::Mapping;
 use super::issuer::IssuerConfig;
 use super::proxy::ProxyConfig;
 use super::service_accounts::ReviewConfig;
 use crate::http::caller::Caller;
 use strandline_gitlab::Membership;
-use strandline_model::Timestamp;
+use strandline_model::{Places, Timestamp};
 use strandline_protocol::AuthenticationMethod;
 
 /// What the tokens that we make begin with, so that scanners for leaked credentials can tell them.
@@ -26,6 +27,17 @@ impl AccessConfig {
     pub fn is_guarded(&self) -> bool {
         let signed = !self.issuers.is_empty() || !self.kubernetes.is_empty();
         !self.tokens.is_empty() || signed || self.proxy.is_some()
+    }
+
+    /// The clusters that are asked what somebody may read there, by name.
+    pub fn asked_clusters(&self) -> BTreeSet<&str> {
+        let of_users = self.issuers.iter().filter_map(|issuer| match &issuer.mapping {
+            Mapping::Users(rules) => rules.access_review.as_deref(),
+            Mapping::Jobs(_) => None,
+        });
+        let of_users = of_users.flat_map(|rules| &rules.clusters).map(String::as_str);
+        let of_accounts = self.kubernetes.iter().filter(|one| one.access_review.is_some());
+        of_users.chain(of_accounts.map(|one| one.cluster.as_str())).collect()
     }
 }
 
@@ -121,6 +133,8 @@ impl From<&TokenConfig> for Caller {
             name: token.name.clone(),
             user: token.user.clone(),
             member: Membership::new(&token.projects, &token.groups),
+            subject: None,
+            places: Places::default(),
             everything: token.everything,
             write: token.write,
             writes: Membership::new(&token.projects, &token.groups),

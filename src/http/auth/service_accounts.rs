@@ -1,10 +1,12 @@
 //! ServiceAccounts of clusters, and what they may see and write.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use super::claims::{Claims, Refused};
 use super::jws::Unverified;
 use crate::http::caller::Caller;
+use crate::http::subject::{Permission, Subject};
 use strandline_gitlab::Membership;
 use strandline_model::Timestamp;
 use strandline_protocol::AuthenticationMethod;
@@ -28,6 +30,8 @@ pub struct ReviewConfig {
     pub audience: String,
     /// Which of its ServiceAccounts are accepted.
     pub service_accounts: Vec<AccountGrant>,
+    /// What an account has to be allowed in a namespace to see what is there; none where the cluster is not asked.
+    pub access_review: Option<Permission>,
 }
 
 /// What a ServiceAccount, or all of a namespace, may see and write.
@@ -73,6 +77,11 @@ impl ServiceAccount {
     /// Its user name.
     pub(super) fn user(&self) -> String {
         format!("{PREFIX}{}:{}", self.namespace, self.name)
+    }
+
+    /// Its groups, which follow from where it is.
+    fn groups(&self) -> [String; 2] {
+        ["system:serviceaccounts".to_owned(), format!("system:serviceaccounts:{}", self.namespace)]
     }
 }
 
@@ -124,8 +133,13 @@ impl ReviewConfig {
         }
         let member = |[projects, groups]: [BTreeSet<&str>; 2]| Membership::new(projects, groups);
         let user = account.user();
+        let clusters = std::slice::from_ref(&self.cluster);
+        let asked = self.access_review.as_ref().filter(|_| !everything);
+        let subject =
+            asked.map(|permission| Subject::new(user.clone(), account.groups(), clusters, permission));
         Caller {
             member: member(sees),
+            subject: subject.map(Arc::new),
             everything,
             write,
             writes: member(writes),
@@ -154,7 +168,8 @@ mod tests {
 
     fn config(service_accounts: Vec<AccountGrant>) -> ReviewConfig {
         let text = |text: &str| text.to_owned();
-        ReviewConfig { cluster: text("east"), issuer: text("i"), audience: text("us"), service_accounts }
+        let (cluster, issuer, audience) = (text("east"), text("i"), text("us"));
+        ReviewConfig { cluster, issuer, audience, service_accounts, access_review: None }
     }
 
     fn account(user: &str) -> Option<ServiceAccount> {

@@ -1,5 +1,6 @@
 //! Who is taken for whom, case by case.
 
+mod access_reviews;
 mod issuers;
 mod login;
 mod proxy;

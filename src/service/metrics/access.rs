@@ -34,6 +34,16 @@ pub(super) fn encode(out: &mut MetricWriter<'_, '_>, access: &Authenticator) -> 
     });
     let help = "Tokens that a cluster was to review, by what came of it; limited ones it was not asked about";
     out.counters("token_reviews", help, counted)?;
+    let asked = access.access_reviews();
+    let up = asked.iter().map(|(cluster, up, _)| ([("cluster", cluster.as_str())], i64::from(*up)));
+    let help = "1 while a cluster says who may read in it, 0 after asking it failed";
+    out.gauges("access_review_up", help, up)?;
+    let counted = asked.iter().flat_map(|(cluster, _, counts)| {
+        let results = [("allowed", counts.allowed), ("denied", counts.denied), ("failed", counts.failed)];
+        results.map(|(result, count)| ([("cluster", cluster.as_str()), ("result", result)], count))
+    });
+    let help = "Questions to a cluster whether somebody may read in it, by what came of them";
+    out.counters("access_reviews", help, counted)?;
     let sessions = i64::try_from(access.sessions()).unwrap_or(i64::MAX);
     out.gauges("sessions", "Browsers that are logged in", [(none, sessions)])?;
     let tokens = config.tokens;

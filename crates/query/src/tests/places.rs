@@ -48,6 +48,23 @@ fn each_place_of_the_small_world_shows_what_looks_there_alone() {
     }
 }
 
+#[test]
+fn where_environments_look_is_told_to_the_server_alone_and_those_of_now_first() {
+    let of = |namespace: &str| environment("shop/web", namespace, &[("east", namespace, "")]);
+    let elsewhere = environment("shop/db", "production", &[("west", "other", "")]);
+    let world = World::new([
+        Event::Declare(vec![of("gone"), of("b"), elsewhere.clone()]),
+        Event::Declare(vec![of("b"), of("c"), elsewhere]),
+    ]);
+    let ask = |scope: &Scope, limit: usize| {
+        let question = ListTargetNamespaces { cluster: "east".to_owned(), limit };
+        block_on(world.queries.ask(scope, At::Now, question)).unwrap()
+    };
+    assert_eq!(ask(&Scope::everything(), 10), ["b", "c", "gone"]);
+    assert_eq!(ask(&Scope::everything(), 2), ["b", "c"]);
+    assert_eq!(ask(&of_places(&[("east", "")]), 10), [""; 0]);
+}
+
 /// A scope of places alone.
 fn of_places(places: &[(&str, &str)]) -> Scope {
     Eyes::of(&[], places).scope()

@@ -1,6 +1,6 @@
-//! Whose tokens are: answered as TokenReview.
+//! Whose tokens are, and who may do what: answered as TokenReview and SubjectAccessReview.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
@@ -13,8 +13,12 @@ use strandline_model::Kind;
 #[derive(Debug, Default)]
 pub(super) struct Reviews {
     tokens: BTreeMap<String, Login>,
-    /// Reviews so far.
+    /// Who may do what: a user or group, a verb, a resource with its group, and where, be it everywhere.
+    allowed: BTreeSet<[String; 4]>,
+    /// Reviews of tokens so far.
     asked: u64,
+    /// What was asked of the access of users so far: about whom, and where.
+    access_asked: Vec<[String; 2]>,
 }
 
 #[derive(Clone, Debug)]
@@ -24,16 +28,30 @@ struct Login {
     audience: String,
 }
 
+const TOKEN_REVIEWS: &str = "/apis/authentication.k8s.io/v1/tokenreviews";
+const ACCESS_REVIEWS: &str = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
+
 /// Whether a review is created at a path.
 pub(super) fn is_review(path: &str) -> bool {
-    path == "/apis/authentication.k8s.io/v1/tokenreviews"
+    [TOKEN_REVIEWS, ACCESS_REVIEWS].contains(&path)
 }
 
 /// Answers a review.
-pub(super) fn answer(shared: &Shared, body: &[u8]) -> Result<Value, Status> {
+pub(super) fn answer(shared: &Shared, path: &str, body: &[u8]) -> Result<Value, Status> {
     let asked: Value =
         serde_json::from_slice(body).map_err(|_| Status::bad_request("the body is no JSON"))?;
     let mut reviews = shared.reviews();
+    if path == ACCESS_REVIEWS {
+        let kind = Kind::new("authorization.k8s.io", "SubjectAccessReview");
+        let spec = &asked["spec"];
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        reviews.access_asked.push([text(&spec["user"]), text(&spec["resourceAttributes"]["namespace"])]);
+        if let Some(code) = shared.faults.refusal(Some(&kind)) {
+            return Err(Status::refused(code, None));
+        }
+        return Ok(json!({"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview",
+            "metadata": {}, "spec": spec, "status": {"allowed": reviews.allows(spec)}}));
+    }
     reviews.asked += 1;
     if let Some(code) = shared.faults.refusal(Some(&Kind::new("authentication.k8s.io", "TokenReview"))) {
         return Err(Status::refused(code, None));
@@ -45,6 +63,18 @@ pub(super) fn answer(shared: &Shared, body: &[u8]) -> Result<Value, Status> {
 }
 
 impl Reviews {
+    fn allows(&self, spec: &Value) -> bool {
+        let of = &spec["resourceAttributes"];
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let resource = format!("{}/{}", text(&of["group"]), text(&of["resource"]));
+        let (verb, namespace) = (text(&of["verb"]), text(&of["namespace"]));
+        let groups = spec["groups"].as_array().into_iter().flatten();
+        groups.chain([&spec["user"]]).map(text).any(|subject| {
+            let mut at = [namespace.clone(), String::new()].into_iter();
+            at.any(|at| self.allowed.contains(&[subject.clone(), verb.clone(), resource.clone(), at]))
+        })
+    }
+
     fn token(&self, spec: &Value) -> Value {
         let login = spec["token"].as_str().and_then(|token| self.tokens.get(token));
         let for_it = |login: &&Login| {
@@ -70,6 +100,23 @@ impl ApiServer {
     /// Makes a token nobody's.
     pub fn remove_token(&self, token: &str) {
         self.shared.reviews().tokens.remove(token);
+    }
+
+    /// Lets a user or group do something with a resource such as `apps/deployments` or `/pods`, in a namespace or, with an empty
+    /// one, everywhere.
+    pub fn allow(&self, subject: &str, verb: &str, resource: &str, namespace: &str) {
+        let right = [subject, verb, resource, namespace].map(str::to_owned);
+        self.shared.reviews().allowed.insert(right);
+    }
+
+    /// Takes away all rights of a user or group.
+    pub fn disallow(&self, subject: &str) {
+        self.shared.reviews().allowed.retain(|right| right[0] != subject);
+    }
+
+    /// About whose access it was asked so far, and in which namespaces.
+    pub fn access_reviews(&self) -> Vec<[String; 2]> {
+        self.shared.reviews().access_asked.clone()
     }
 
     /// How many tokens it was to review so far.

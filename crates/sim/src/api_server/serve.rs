@@ -72,8 +72,9 @@ async fn answer_or_review(shared: Arc<Shared>, request: Request<Incoming>) -> An
     if request.method() != Method::POST || !reviews::is_review(request.uri().path()) {
         return answer(shared, request).await;
     }
+    let path = request.uri().path().to_owned();
     let body = request.into_body().collect().await.map(|body| body.to_bytes()).unwrap_or_default();
-    match reviews::answer(&shared, &body) {
+    match reviews::answer(&shared, &path, &body) {
         Ok(document) => {
             let body = Bytes::from(format!("{document}\n"));
             respond(StatusCode::CREATED, "application/json", body)

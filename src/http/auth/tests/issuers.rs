@@ -105,6 +105,7 @@ pub(super) fn users() -> IssuerConfig {
         write_roles: set(&["owner", "maintainer"]),
         readers: set(&["auditors"]),
         admins: set(&["platform"]),
+        access_review: None,
     };
     issuer("people", Mapping::Users(rules))
 }

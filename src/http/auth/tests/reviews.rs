@@ -44,6 +44,7 @@ fn cluster(name: &str, audience: &str) -> ReviewConfig {
         cluster: name.to_owned(),
         issuer: ISSUER.to_owned(),
         audience: audience.to_owned(),
+        access_review: None,
         service_accounts: vec![grant("shop", Some("deployer"), "shop/web"), grant("ops", None, "ops/tools")],
     }
 }
