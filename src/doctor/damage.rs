@@ -13,7 +13,11 @@ const VIEW: &str = "view in full";
 /// Reads all of both.
 pub(super) fn check(directory: &Path, progress: &mut dyn FnMut(u64, u64)) -> Vec<Check> {
     let mut checks = match strandline_log::examine(directory, progress) {
-        Ok(None) => return vec![Check::ok(LOG, "it does not exist yet")],
+        // Who wants all of it read means one that is there: a backup whose name is mistyped is not intact.
+        Ok(None) => {
+            let message = format!("{} has no log to read", directory.display());
+            return vec![Check::problem(LOG, message).hint("name the data directory that holds log.db")];
+        }
         Ok(Some(examination)) => judge(&examination),
         Err(error) => {
             let error = ServiceError::from(error);

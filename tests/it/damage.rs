@@ -28,6 +28,8 @@ async fn a_damaged_log_is_read_and_not_written_until_it_is_salvaged() -> Result<
     server.stop().await?;
     let (code, told) = doctor(&data, &["--full"]).await?;
     assert!(code == 0 && told.contains("log in full: all "), "{code} {told}");
+    let (code, told) = doctor(&data.join("mistyped"), &["--full"]).await?;
+    assert!(code == 1 && told.contains("mistyped has no log to read"), "{code} {told}");
 
     let log = rusqlite::Connection::open(data.join("log.db"))?;
     log.execute_batch("UPDATE change SET body_hash = zeroblob(16) WHERE \"offset\" = 2")?;
