@@ -269,11 +269,7 @@ impl Claims {
             Some(Value::Array(listed)) => listed.as_slice(),
             Some(one) => std::slice::from_ref(one),
         };
-        if listed.len() > GROUPS_MAX {
-            return Err(Refused::Because("it lists too many groups"));
-        }
-        let names = listed.iter().map(|name| name.as_str().filter(|name| is_plain(name)).map(str::to_owned));
-        names.collect::<Option<_>>().ok_or(Refused::Because("a claim lists what is no name of a group"))
+        texts(listed, is_plain, "a claim lists what is no name of a group")
     }
 
     /// Full paths that a claim lists; none where it is not there.
@@ -283,12 +279,21 @@ impl Claims {
             Some(Value::Array(listed)) => listed,
             Some(_) => return Err(Refused::Because("a claim of groups is no list")),
         };
-        if listed.len() > GROUPS_MAX {
-            return Err(Refused::Because("it lists too many groups"));
-        }
-        let paths = listed.iter().map(|path| path.as_str().filter(|path| is_path(path)).map(str::to_owned));
-        paths.collect::<Option<_>>().ok_or(Refused::Because("a claim lists what is no path of a group"))
+        texts(listed, is_path, "a claim lists what is no path of a group")
     }
+}
+
+/// What a claim lists, where all of it is as it has to be.
+fn texts(
+    listed: &[Value],
+    is_sound: fn(&str) -> bool,
+    unsound: &'static str,
+) -> Result<BTreeSet<String>, Refused> {
+    if listed.len() > GROUPS_MAX {
+        return Err(Refused::Because("it lists too many groups"));
+    }
+    let texts = listed.iter().map(|text| text.as_str().filter(|text| is_sound(text)).map(str::to_owned));
+    texts.collect::<Option<_>>().ok_or(Refused::Because(unsound))
 }
 
 /// Whether a text can be shown in a log.
