@@ -56,7 +56,7 @@ const OF_THE_PROCESS: [&str; 10] = [
 const STREAM: &str = "/api/v1/watch";
 
 /// Puts the kept log into a server's folder; tells the configuration.
-fn unpack(folder: &Path) -> Result<String> {
+pub(crate) fn unpack(folder: &Path) -> Result<String> {
     let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join(KEPT);
     let data = folder.join("data");
     std::fs::create_dir(&data)?;

@@ -10,6 +10,7 @@ mod bad_input;
 mod browser;
 mod chart;
 mod checkout;
+mod clients;
 mod cluster_folders;
 mod compose;
 mod control_plane;
