@@ -63,7 +63,7 @@ pub(super) async fn ready(state: AppState, request: Request) -> Result<Response,
         let clusters = state.readiness.clusters();
         details.push(first_lists(&clusters));
         // Anyone may probe. Which clusters and kinds there are is for who sees everything.
-        if state.caller(&request.context).is_ok_and(|caller| caller.require_everything().is_ok()) {
+        if state.caller(&request.context).await.is_ok_and(|caller| caller.require_everything().is_ok()) {
             details.extend(clusters.iter().map(ClusterLists::check));
         }
     }

@@ -177,8 +177,7 @@ impl Stream {
 
     /// Ends the stream where its token ended, or where its rights are others by now.
     async fn check_access(&self) -> Result<(), Over> {
-        self.state.access.prepare(&self.context).await.map_err(|_| Over)?;
-        match self.state.access.caller(&self.context) {
+        match self.state.access.caller(&self.context).await {
             Ok(caller) if caller == self.caller => Ok(()),
             _ => Err(Over),
         }

@@ -49,12 +49,8 @@ pub struct AppState {
 }
 
 impl Gate for AppState {
-    async fn prepare(&self, context: &Context) -> Result<(), Problem> {
-        self.access.prepare(context).await
-    }
-
-    fn caller(&self, context: &Context) -> Result<Arc<Caller>, Problem> {
-        self.access.caller(context)
+    async fn caller(&self, context: &Context) -> Result<Arc<Caller>, Problem> {
+        self.access.caller(context).await
     }
 
     fn audits_reads(&self) -> bool {

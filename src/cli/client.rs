@@ -335,8 +335,8 @@ mod tests {
     struct Guarded(Arc<Authenticator>);
 
     impl Gate for Guarded {
-        fn caller(&self, context: &Context) -> Result<Arc<Caller>, Problem> {
-            self.0.caller(context)
+        async fn caller(&self, context: &Context) -> Result<Arc<Caller>, Problem> {
+            self.0.caller(context).await
         }
 
         fn now(&self) -> strandline_model::Timestamp {

@@ -61,19 +61,11 @@ pub use config::{AccessConfig, EXPIRY_NOTICE, LocalAccess, TOKEN_PREFIX, TokenCo
 
 /// Authenticates requests; the router does so before it reads anything else of them.
 pub trait Gate {
-    /// Gets what is needed to authenticate the caller of a request and is not there yet, such as the key that signed a token.
+    /// The caller of a request. Whoever decides who that is, or what they may read, is asked where it is not known.
     ///
     /// # Errors
-    /// When somebody else decides who the caller is, and cannot be asked.
-    fn prepare(&self, _context: &Context) -> impl Future<Output = Result<(), Problem>> + Send {
-        std::future::ready(Ok(()))
-    }
-
-    /// The caller of a request.
-    ///
-    /// # Errors
-    /// When the caller is not authenticated.
-    fn caller(&self, context: &Context) -> Result<Arc<Caller>, Problem>;
+    /// When the caller is not authenticated, and when somebody else decides that and cannot be asked.
+    fn caller(&self, context: &Context) -> impl Future<Output = Result<Arc<Caller>, Problem>> + Send;
 
     /// Counts a write against the rate limit of its caller.
     ///

@@ -275,12 +275,7 @@ async fn answer<S: Gate>(route: &'static Route<S>, state: S, asked: Asked<'_>) -
         origin::check(context)?;
     }
     let open = route.open && gets;
-    let caller = if open {
-        caller::unasked()
-    } else {
-        state.prepare(context).await?;
-        state.caller(context)?
-    };
+    let caller = if open { caller::unasked() } else { state.caller(context).await? };
     if !gets && caller.method.is_of_browsers() {
         origin::require_ours(context)?;
     }

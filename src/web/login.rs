@@ -8,7 +8,7 @@ use http::{Method, StatusCode};
 use super::render::{HTML, html};
 use super::shell::Shell;
 use crate::app::AppState;
-use crate::http::auth::{Gate, LOGIN_COOKIE, LoginFailure, SESSION_COOKIE, TO_COOKIE, cookie, local_path};
+use crate::http::auth::{LOGIN_COOKIE, LoginFailure, SESSION_COOKIE, TO_COOKIE, cookie, local_path};
 use crate::http::context::Context;
 use crate::http::params::Parameter;
 use crate::http::problem::{Problem, ProblemCode};
@@ -62,7 +62,8 @@ pub(super) async fn page(state: AppState, request: Request) -> Result<Response, 
     let read = request.query.reader();
     let (to, error) = (read.text(TO), read.text(ERROR));
     read.finish()?;
-    let caller = state.access.caller(&request.context).ok().filter(|caller| caller.method.is_of_browsers());
+    let caller =
+        state.access.authenticated(&request.context).ok().filter(|caller| caller.method.is_of_browsers());
     let name = caller.map(|caller| caller.user.clone().unwrap_or_else(|| caller.name.clone()));
     let to = percent_encode(local_path(to.as_deref().unwrap_or("/")));
     let issuer = state.access.login_name().map(|name| (name, format!("/login/start?to={to}")));

@@ -52,7 +52,7 @@ pub use key::{EVENT_API_GROUPS, Kind, ResourceKey, WatchKey};
 pub use kind_name::KindName;
 pub use kind_pattern::KindPattern;
 pub use overview::{EnvironmentFilter, GroupBy, GroupPath, SavedView};
-pub use places::Places;
+pub use places::{Namespaces, Places};
 pub use source::Source;
 pub use stored::Stored;
 pub use time::{Timestamp, parse_duration};

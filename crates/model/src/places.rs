@@ -1,25 +1,37 @@
 //! Where somebody may read.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde::{Serialize, Serializer};
 
+/// Namespaces of a cluster, of which the empty one is all of it.
+pub type Namespaces = Arc<BTreeSet<String>>;
+
 /// Places that somebody may read, as their clusters say: namespaces, and whole clusters. Clones share them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Places(Arc<BTreeSet<(String, String)>>);
+pub struct Places(Arc<BTreeMap<String, Namespaces>>);
 
 impl Places {
     /// These, each by the name of its cluster and its namespace, which is empty for all of the cluster.
     pub fn new(places: impl IntoIterator<Item = (String, String)>) -> Self {
-        Places(Arc::new(places.into_iter().collect()))
+        let mut clusters: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        for (cluster, namespace) in places {
+            clusters.entry(cluster).or_default().insert(namespace);
+        }
+        Places::of_clusters(clusters.into_iter().map(|(cluster, namespaces)| (cluster, namespaces.into())))
+    }
+
+    /// These, each by the name of its cluster, and shared rather than copied.
+    pub fn of_clusters(clusters: impl IntoIterator<Item = (String, Namespaces)>) -> Self {
+        // Without clusters in which there is nothing, what is the same is equal.
+        Places(Arc::new(clusters.into_iter().filter(|(_, namespaces)| !namespaces.is_empty()).collect()))
     }
 
     /// Whether a place may be read: a namespace, or with an empty one all of a cluster.
     pub fn holds(&self, cluster: &str, namespace: &str) -> bool {
-        [namespace, ""]
-            .iter()
-            .any(|namespace| self.0.contains(&(cluster.to_owned(), (*namespace).to_owned())))
+        let namespaces = self.0.get(cluster);
+        namespaces.is_some_and(|namespaces| namespaces.contains(namespace) || namespaces.contains(""))
     }
 
     /// Whether there is none.
@@ -29,13 +41,15 @@ impl Places {
 
     /// All of them, by cluster and namespace.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.0.iter().map(|(cluster, namespace)| (cluster.as_str(), namespace.as_str()))
+        self.0.iter().flat_map(|(cluster, namespaces)| {
+            namespaces.iter().map(move |namespace| (cluster.as_str(), namespace.as_str()))
+        })
     }
 }
 
 impl Serialize for Places {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.0.iter())
+        serializer.collect_seq(self.iter())
     }
 }
 
@@ -59,5 +73,8 @@ mod tests {
             assert_eq!(places.holds(cluster, namespace), held, "{cluster}/{namespace}");
         }
         assert!(Places::default().is_empty() && !places.is_empty());
+        assert_eq!(places.iter().collect::<Vec<_>>(), [("east", "shop"), ("west", "")]);
+        let nothing = Places::of_clusters([("north".to_owned(), Namespaces::default())]);
+        assert_eq!(nothing, Places::default());
     }
 }

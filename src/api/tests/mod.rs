@@ -92,7 +92,7 @@ pub(crate) fn access(tokens: &[TokenConfig], loopback: bool) -> Arc<Authenticato
 
 /// A state that tells nothing of who asks.
 impl Gate for () {
-    fn caller(&self, _: &Context) -> Result<Arc<Caller>, Problem> {
+    async fn caller(&self, _: &Context) -> Result<Arc<Caller>, Problem> {
         Ok(Arc::new(Caller::local()))
     }
 

@@ -20,7 +20,7 @@ use tokio::sync::Semaphore;
 
 use crate::http::subject::{Permission, Subject};
 use strandline_clock::Clock;
-use strandline_model::{Places, Timestamp};
+use strandline_model::{Namespaces, Places, Timestamp};
 
 /// After so long a cluster is asked again what somebody may read.
 const RENEW: Duration = Duration::from_secs(30);
@@ -118,7 +118,7 @@ struct Entry {
 struct Found {
     asked: Timestamp,
     /// All of the cluster, or these.
-    namespaces: Vec<String>,
+    namespaces: Namespaces,
 }
 
 /// What is locked is only read and replaced, and nothing that can panic runs meanwhile.
@@ -155,15 +155,13 @@ impl AccessReviews {
 
     /// What somebody may read, as far as that is known and not too old.
     pub(super) fn places(&self, subject: &Subject, now: Timestamp) -> Places {
-        let mut places = Vec::new();
-        for name in &subject.clusters {
-            let entry = lock(&self.cluster(name).known).get(&subject.digest()).map(Arc::clone);
-            let found = entry.and_then(|entry| lock(&entry.found).clone());
-            let found = found.filter(|found| found.asked.plus(LASTS + SLACK) > now);
-            let namespaces = found.into_iter().flat_map(|found| found.namespaces);
-            places.extend(namespaces.map(|namespace| (name.clone(), namespace)));
-        }
-        Places::new(places)
+        let digest = subject.digest();
+        let of_cluster = |name: &String| {
+            let entry = lock(&self.cluster(name).known).get(&digest).map(Arc::clone)?;
+            let found = lock(&entry.found).clone()?;
+            (found.asked.plus(LASTS + SLACK) > now).then(|| (name.clone(), found.namespaces))
+        };
+        Places::of_clusters(subject.clusters.iter().filter_map(of_cluster))
     }
 }
 
@@ -218,9 +216,9 @@ impl Cluster {
     }
 
     /// What somebody may read now.
-    async fn ask(&self, subject: &Arc<Subject>, ways: &Ways) -> Result<Vec<String>, String> {
+    async fn ask(&self, subject: &Arc<Subject>, ways: &Ways) -> Result<Namespaces, String> {
         if self.may(subject, String::new(), ways).await? {
-            return Ok(vec![String::new()]);
+            return Ok(Arc::new([String::new()].into()));
         }
         let mut namespaces = (ways.list)(self.name.clone(), NAMESPACES_MAX + 1).await?;
         self.tell_of_cut(namespaces.len() > NAMESPACES_MAX);
@@ -231,7 +229,7 @@ impl Cluster {
         };
         let answers = stream::iter(namespaces).map(one).buffer_unordered(AT_A_TIME);
         let allowed: Vec<Option<String>> = answers.try_collect().await?;
-        Ok(allowed.into_iter().flatten().collect())
+        Ok(Arc::new(allowed.into_iter().flatten().collect()))
     }
 
     async fn may(&self, subject: &Arc<Subject>, namespace: String, ways: &Ways) -> Result<bool, String> {
@@ -272,7 +270,7 @@ impl Cluster {
     }
 
     /// What came of asking about somebody, which is as old as the first question.
-    fn take(&self, entry: &Entry, answer: Result<Vec<String>, String>, asked: Timestamp, now: Timestamp) {
+    fn take(&self, entry: &Entry, answer: Result<Namespaces, String>, asked: Timestamp, now: Timestamp) {
         let mut state = lock(&self.state);
         match answer {
             Ok(namespaces) => {

@@ -15,23 +15,18 @@ use crate::http::problem::{Problem, ProblemCode};
 use strandline_model::Timestamp;
 
 impl Gate for Authenticator {
-    async fn prepare(&self, context: &Context) -> Result<(), Problem> {
-        let known = self.known();
-        if known.issuers.is_empty() && known.reviewers.is_empty() {
-            return Ok(());
-        }
-        self.prepare_caller(&known, context).await?;
-        self.prepare_places(&known, context).await;
-        Ok(())
-    }
-
     fn now(&self) -> Timestamp {
         self.clock.now()
     }
 
-    fn caller(&self, context: &Context) -> Result<Arc<Caller>, Problem> {
+    async fn caller(&self, context: &Context) -> Result<Arc<Caller>, Problem> {
+        let known = self.known();
+        if !known.issuers.is_empty() || !known.reviewers.is_empty() {
+            self.prepare(&known, context).await?;
+        }
         let caller = self.authenticated(context)?;
         let Some(subject) = &caller.subject else { return Ok(caller) };
+        self.access_reviews.prepare(subject, &self.ways).await;
         let places = self.access_reviews.places(subject, self.clock.now());
         Ok(Arc::new(Caller { places, ..(*caller).clone() }))
     }
@@ -42,7 +37,8 @@ impl Gate for Authenticator {
 }
 
 impl Authenticator {
-    async fn prepare_caller(&self, known: &Known, context: &Context) -> Result<(), Problem> {
+    /// Gets what is needed to authenticate the caller and is not there yet, such as the key that signed a token.
+    async fn prepare(&self, known: &Known, context: &Context) -> Result<(), Problem> {
         let text = match presented(&context.headers) {
             Presented::Token(token) => token,
             Presented::Nothing => {
@@ -65,25 +61,7 @@ impl Authenticator {
         Ok(())
     }
 
-    /// Has clusters say what the caller may read in them, where they are asked about such callers.
-    async fn prepare_places(&self, known: &Known, context: &Context) {
-        if known.config.asked_clusters().is_empty() {
-            return;
-        }
-        let now = self.clock.now();
-        let caller = match presented(&context.headers) {
-            Presented::Token(text) if known.find(TokenHash::of(&text)).is_none() => {
-                Authenticator::holder(known, &text, now).and_then(Result::ok)
-            }
-            Presented::Nothing => self.browsers.caller(context, now),
-            Presented::Token(_) | Presented::Unreadable => None,
-        };
-        if let Some(subject) = caller.as_ref().and_then(|caller| caller.subject.as_ref()) {
-            self.access_reviews.prepare(subject, &self.ways).await;
-        }
-    }
-
-    /// The one place that authenticates.
+    /// The one place that authenticates, by what is known; what the caller may read by the word of clusters is not in it.
     ///
     /// Without configured tokens it is somebody on this machine where only that can reach the server. Once there are tokens,
     /// who presents one is who it says, and who presents none is refused, unless the configuration lets this machine in.
@@ -91,7 +69,7 @@ impl Authenticator {
     /// # Errors
     /// `unauthorized` without a token where one is needed, and with one that is not known; `token_expired`;
     /// `too_many_wrong_tokens`; `token_review_unavailable`.
-    fn authenticated(&self, context: &Context) -> Result<Arc<Caller>, Problem> {
+    pub fn authenticated(&self, context: &Context) -> Result<Arc<Caller>, Problem> {
         let known = self.known();
         let token = match presented(&context.headers) {
             Presented::Token(token) if known.guarded => Some(token),

@@ -54,7 +54,7 @@ fn access(tokens: Vec<TokenConfig>, loopback: bool, local: Option<LocalAccess>) 
 
 /// The caller's name, or the code of the refusal.
 fn decided(access: &Authenticator, authorization: Option<&str>, writes: bool) -> String {
-    let caller = access.caller(&context(authorization));
+    let caller = access.authenticated(&context(authorization));
     match caller.and_then(|caller| if writes { caller.require_write().map(|()| caller) } else { Ok(caller) })
     {
         Ok(caller) => caller.name.clone(),
@@ -128,7 +128,7 @@ fn a_token_is_refused_from_the_moment_at_which_it_expires() {
     assert_eq!(decided(&access, reader, false), "reader");
     clock.pass(Duration::from_micros(1));
     for _ in 0..2 * wrong::WRONG_MAX {
-        let problem = access.caller(&context(reader)).expect_err("it has expired");
+        let problem = access.authenticated(&context(reader)).expect_err("it has expired");
         assert_eq!(problem.code, ProblemCode::TokenExpired, "it is not wrong, only late");
         assert!(problem.detail.contains("`reader` expired at 1970-01-01T00:00:10Z"), "{}", problem.detail);
     }
@@ -184,14 +184,17 @@ fn wrong_tokens_are_slowed_and_right_ones_are_not() {
     for _ in 0..wrong::WRONG_MAX {
         assert_eq!(decided(&access, wrong, false), "unauthorized");
     }
-    let problem = access.caller(&context(wrong)).expect_err("too many");
+    let problem = access.authenticated(&context(wrong)).expect_err("too many");
     assert_eq!((problem.code, problem.code.status()), (ProblemCode::TooManyWrongTokens, 429));
     let retry = problem.headers().find(|(name, _)| name == http::header::RETRY_AFTER);
     assert_eq!(retry.map(|(_, value)| value), Some(HeaderValue::from(60)));
     assert_eq!(decided(&access, right, true), "writer", "others share the address");
     assert_eq!(decided(&access, None, false), "unauthorized", "no token is not a wrong one");
     let elsewhere = Context { peer: Some(SocketAddr::from(([192, 0, 2, 2], 5))), ..context(wrong) };
-    assert_eq!(access.caller(&elsewhere).map_err(|problem| problem.code), Err(ProblemCode::Unauthorized));
+    assert_eq!(
+        access.authenticated(&elsewhere).map_err(|problem| problem.code),
+        Err(ProblemCode::Unauthorized)
+    );
     assert_eq!(access.wrong_tokens(), (u64::from(wrong::WRONG_MAX) + 1, 1));
     clock.pass(Duration::from_secs(60));
     assert_eq!(decided(&access, wrong, false), "unauthorized");
@@ -200,7 +203,7 @@ fn wrong_tokens_are_slowed_and_right_ones_are_not() {
 #[test]
 fn a_caller_is_what_the_token_says() {
     let access = access(tokens(), false, None);
-    let caller = access.caller(&context(Some("Bearer sl_writer"))).expect("a caller");
+    let caller = access.authenticated(&context(Some("Bearer sl_writer"))).expect("a caller");
     assert_eq!(*caller, Caller::from(&token("writer", true, false)));
     assert_eq!(caller.user.as_deref(), Some("alice"));
     for (project, theirs) in [
@@ -240,7 +243,7 @@ proptest! {
     fn no_other_token_is_taken(sent in "[!-~]{1,40}", loopback: bool, basic: bool) {
         prop_assume!(!["sl_reader", "sl_writer", "sl_admin"].contains(&sent.as_str()));
         let header = if basic { format!("Basic {sent}") } else { format!("Bearer {sent}") };
-        let refused = access(tokens(), loopback, None).caller(&context(Some(&header)));
+        let refused = access(tokens(), loopback, None).authenticated(&context(Some(&header)));
         let problem = refused.expect_err("not a token of ours");
         prop_assert_eq!(problem.code, ProblemCode::Unauthorized);
         prop_assert!(sent.len() < 12 || !problem.detail.contains(&sent));

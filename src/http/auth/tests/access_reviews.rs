@@ -108,8 +108,7 @@ impl World {
 
     async fn caller(&self, token: &str) -> Result<Arc<Caller>, Problem> {
         let context = context(Some(&format!("Bearer {token}")));
-        self.access.prepare(&context).await?;
-        self.access.caller(&context)
+        self.access.caller(&context).await
     }
 
     /// The places that the caller with a token reads.

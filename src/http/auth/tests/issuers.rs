@@ -62,8 +62,7 @@ impl World {
 
     async fn caller(&self, token: &str) -> Result<Arc<Caller>, Problem> {
         let context = context(Some(&format!("Bearer {token}")));
-        self.access.prepare(&context).await?;
-        self.access.caller(&context)
+        self.access.caller(&context).await
     }
 
     async fn code(&self, token: &str) -> String {

@@ -126,8 +126,7 @@ impl World {
 
     async fn caller(&self, id: &str) -> Result<Arc<Caller>, Problem> {
         let context = with_cookies(&format!("theme=dark; {SESSION_COOKIE}={id}"));
-        self.access.prepare(&context).await?;
-        self.access.caller(&context)
+        self.access.caller(&context).await
     }
 
     async fn is_in(&self, id: &str) -> bool {
@@ -226,13 +225,16 @@ async fn nobody_chooses_the_id_of_a_session_and_a_new_login_ends_the_one_before(
         assert!(!world.is_in(id).await, "{id}");
     }
     let twice = with_cookies(&format!("{SESSION_COOKIE}={second}; {SESSION_COOKIE}={first}"));
-    assert!(world.access.caller(&twice).is_err(), "not guessed between");
+    assert!(world.access.authenticated(&twice).is_err(), "not guessed between");
     // A token goes before a cookie, whatever it is worth.
     let mut both = with_cookies(&format!("{SESSION_COOKIE}={second}"));
     both.headers.insert(AUTHORIZATION, HeaderValue::from_static("Bearer sl_other"));
-    assert!(world.access.caller(&both).is_err());
+    assert!(world.access.authenticated(&both).is_err());
     both.headers.insert(AUTHORIZATION, HeaderValue::from_static("Bearer sl_reader"));
-    assert_eq!(world.access.caller(&both).map(|caller| caller.name.clone()).ok().as_deref(), Some("reader"));
+    assert_eq!(
+        world.access.authenticated(&both).map(|caller| caller.name.clone()).ok().as_deref(),
+        Some("reader")
+    );
 }
 
 #[tokio::test]
@@ -311,7 +313,7 @@ async fn sessions_end_with_the_entry_of_the_configuration_that_they_come_from() 
 #[tokio::test]
 async fn who_may_log_in_is_told_so_instead_of_being_asked_for_a_password() {
     let world = World::new().await;
-    let problem = world.access.caller(&context(None)).expect_err("nobody");
+    let problem = world.access.authenticated(&context(None)).expect_err("nobody");
     assert!(problem.can_log_in);
     let challenge = problem.headers().find(|(name, _)| name == http::header::WWW_AUTHENTICATE);
     assert!(challenge.is_some_and(|(_, value)| !value.to_str().unwrap_or("Basic").contains("Basic")));

@@ -27,7 +27,7 @@ fn from(peer: &str, headers: &[(HeaderName, &str)]) -> Result<Arc<Caller>, Probl
     for (name, value) in headers {
         context.headers.append(name, HeaderValue::from_str(value).expect("a header"));
     }
-    access().caller(&context)
+    access().authenticated(&context)
 }
 
 fn name(peer: &str, headers: &[(HeaderName, &str)]) -> String {

@@ -105,8 +105,7 @@ impl World {
     async fn caller_at(&self, token: &str, last: u8) -> Result<Arc<Caller>, Problem> {
         let peer = Some(SocketAddr::from(([192, 0, 2, last], 5)));
         let context = Context { peer, ..context(Some(&format!("Bearer {token}"))) };
-        self.access.prepare(&context).await?;
-        self.access.caller(&context)
+        self.access.caller(&context).await
     }
 
     async fn code(&self, token: &str) -> String {
