@@ -92,7 +92,7 @@ fn view(request: &Request, found: &Page<FeedEntry>, now: Timestamp) -> ChangesPa
     };
     ChangesPage {
         heading: "Changes".to_owned(),
-        form: FEED.form(request, found.metadata.next.as_deref(), now),
+        form: FEED.form(request, &found.metadata, now),
         controllers: vec![way("counted", !all, None), way("listed", all, Some("true"))],
         rows: found.items.iter().map(|entry| row(entry, now)).collect(),
         atom: FEED.export(request, Some("atom")),
@@ -139,9 +139,6 @@ pub(super) fn row(entry: &FeedEntry, now: Timestamp) -> Row {
 
 /// The page of fixed changes at noon, for tests.
 #[cfg(test)]
-pub(super) fn rendered(request: &Request, items: Vec<FeedEntry>) -> String {
-    use crate::format::tests::{NOON, snapshot};
-    use strandline_protocol::PageMetadata;
-    let metadata = PageMetadata::new(snapshot(), Some("token".into()));
-    super::tests::text(&view(request, &Page { items, metadata }, NOON))
+pub(super) fn rendered(request: &Request, found: &Page<FeedEntry>) -> String {
+    super::tests::text(&view(request, found, crate::format::tests::NOON))
 }

@@ -51,8 +51,6 @@ struct Row {
 struct DeploymentsPage {
     shell: Shell,
     form: FeedForm,
-    /// What of the filter fits nothing.
-    warnings: Vec<String>,
     rows: Vec<Row>,
 }
 
@@ -94,8 +92,7 @@ fn view(
         (visible(id).into_owned(), shell.href(&format!("/environments/{}", percent_encode(id)), &[]))
     };
     DeploymentsPage {
-        form: FEED.form(request, found.metadata.next.as_deref(), now),
-        warnings: found.metadata.warnings.iter().map(|it| visible(&it.message).into_owned()).collect(),
+        form: FEED.form(request, &found.metadata, now),
         rows: said
             .into_iter()
             .zip(&found.items)
@@ -107,9 +104,6 @@ fn view(
 
 /// The page of fixed deployments at noon, for tests.
 #[cfg(test)]
-pub(super) fn rendered(request: &Request, items: Vec<Deployment>) -> String {
-    use crate::format::tests::{NOON, snapshot};
-    use strandline_protocol::PageMetadata;
-    let metadata = PageMetadata::new(snapshot(), Some("token".into()));
-    super::tests::text(&view(request, &Page { items, metadata }, &[], NOON))
+pub(super) fn rendered(request: &Request, found: &Page<Deployment>) -> String {
+    super::tests::text(&view(request, found, &[], crate::format::tests::NOON))
 }

@@ -52,8 +52,6 @@ struct Row {
 struct EventsPage {
     shell: Shell,
     form: FeedForm,
-    /// What of the filter fits nothing.
-    warnings: Vec<String>,
     rows: Vec<Row>,
 }
 
@@ -81,8 +79,7 @@ fn view(request: &Request, found: &Page<FeedEvent>, now: Timestamp) -> EventsPag
     let shell = Shell::new("Events", request, snapshot, now).live(&live::rarely(), snapshot);
     let now = reference(request, snapshot, now);
     EventsPage {
-        form: FEED.form(request, found.metadata.next.as_deref(), now),
-        warnings: found.metadata.warnings.iter().map(|it| visible(&it.message).into_owned()).collect(),
+        form: FEED.form(request, &found.metadata, now),
         rows: found.items.iter().map(|item| row(item, now)).collect(),
         shell,
     }
@@ -112,9 +109,6 @@ fn row(item: &FeedEvent, now: Timestamp) -> Row {
 
 /// The page of fixed Events at noon, for tests.
 #[cfg(test)]
-pub(super) fn rendered(request: &Request, items: Vec<FeedEvent>) -> String {
-    use crate::format::tests::{NOON, snapshot};
-    use strandline_protocol::PageMetadata;
-    let metadata = PageMetadata::new(snapshot(), Some("token".into()));
-    super::tests::text(&view(request, &Page { items, metadata }, NOON))
+pub(super) fn rendered(request: &Request, found: &Page<FeedEvent>) -> String {
+    super::tests::text(&view(request, found, crate::format::tests::NOON))
 }

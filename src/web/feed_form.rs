@@ -14,6 +14,7 @@ use crate::http::params::{
 };
 use crate::http::request::Request;
 use strandline_model::{At, Tier, Timestamp};
+use strandline_protocol::PageMetadata;
 
 /// A feed as a page shows it.
 pub(super) struct Feed {
@@ -111,13 +112,15 @@ pub(super) struct FeedForm {
     /// Whether something in the form is wrong, so that it is to be seen.
     pub(super) is_wrong: bool,
     pub(super) next: Option<String>,
+    /// What of the filter fits nothing.
+    pub(super) warnings: Vec<String>,
     pub(super) csv: String,
     pub(super) json: String,
 }
 
 impl Feed {
-    /// The form for a request whose answer goes on with a token.
-    pub(super) fn form(&self, request: &Request, next: Option<&str>, now: Timestamp) -> FeedForm {
+    /// The form for a request that has been answered so.
+    pub(super) fn form(&self, request: &Request, answered: &PageMetadata, now: Timestamp) -> FeedForm {
         let filters =
             || [Filter::TIER].into_iter().chain(BEFORE).chain(self.own.iter().copied()).chain(AFTER);
         let (mut selects, mut fields, mut hidden) = (Vec::new(), Vec::new(), Vec::new());
@@ -147,7 +150,11 @@ impl Feed {
             is_wrong: fields.iter().any(|field| field.wrong.is_some()),
             fields,
             hidden,
-            next: next.map(|token| address(self.path, request, &[(CONTINUE, Some(token)), (AT, None)])),
+            next: answered
+                .next
+                .as_deref()
+                .map(|token| address(self.path, request, &[(CONTINUE, Some(token)), (AT, None)])),
+            warnings: answered.warnings.iter().map(|it| visible(&it.message).into_owned()).collect(),
             csv: self.export(request, Some("csv")),
             json: self.export(request, None),
         }

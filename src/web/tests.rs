@@ -43,6 +43,11 @@ pub(super) fn request(path: &str, query: &str) -> Request {
     Request::new(context(path), vec![], Query::parse(query, parameters).unwrap_or_default())
 }
 
+/// A page of a list that goes on.
+fn listed<T>(items: Vec<T>) -> Page<T> {
+    Page { items, metadata: PageMetadata::new(snapshot(), Some("token".into())) }
+}
+
 fn context(path: &str) -> Context {
     Context::new(Method::GET, path, HeaderMap::new())
 }
@@ -309,7 +314,7 @@ fn changes_lead_to_what_was_changed_as_it_was_then_and_stay_text() {
         })
         .collect();
     let query = "group=shop&by=alice&controllers=true&type=spec,deleted";
-    let page = changes::rendered(&request("/changes", query), vec![entry]);
+    let page = changes::rendered(&request("/changes", query), &listed(vec![entry]));
     sound(&page);
     for part in [
         "/resources/u%2F1?at=8&#38;cluster=eu%26west",
@@ -322,7 +327,7 @@ fn changes_lead_to_what_was_changed_as_it_was_then_and_stay_text() {
     ] {
         assert!(page.contains(part), "{part}: {page}");
     }
-    let nothing = changes::rendered(&request("/changes", ""), vec![]);
+    let nothing = changes::rendered(&request("/changes", ""), &listed(vec![]));
     sound(&nothing);
     assert!(nothing.contains("No changes match"), "{nothing}");
 }
