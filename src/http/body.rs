@@ -1,4 +1,5 @@
-//! Bodies of requests: JSON only, with a bound, decoded once into a type, with an answer that says where it is wrong.
+//! Bodies of requests: JSON, and of pages forms, with a bound; JSON is decoded once into a type, with an answer that says where it
+//! is wrong.
 
 use std::time::Duration;
 
@@ -25,6 +26,15 @@ const SILENCE: Duration = Duration::from_secs(5);
 /// The longest name or value that is repeated in an answer.
 const REPEATED_CHARS_MAX: usize = 200;
 
+/// What a body is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Media {
+    /// JSON in UTF-8.
+    Json,
+    /// What the form of a page sends.
+    Form,
+}
+
 /// A body on its way; an error in it means that the caller went away.
 pub(super) type Incoming = BoxStream<'static, Option<Bytes>>;
 
@@ -33,22 +43,27 @@ pub(super) fn incoming<B: Buf, E>(stream: impl Stream<Item = Result<B, E>> + Sen
     stream.map(|part| part.ok().map(|mut part| part.copy_to_bytes(part.remaining()))).boxed()
 }
 
-/// Reads a body of JSON as far as its bytes. Where there is none it needs no type; whether there has to be one is for the
+/// Reads a body as far as its bytes. Where there is none it needs no type; whether there has to be one is for the
 /// route to say.
 ///
-/// A page of another site cannot send this type without asking first, and we allow nobody that asks.
+/// A page of another site cannot send JSON without asking first, and we allow nobody that asks. Forms it can send, so where they come
+/// from is looked at before.
 ///
 /// # Errors
 /// `unsupported_media_type`, `body_too_large`, `body_timeout`, or `invalid_body` when it breaks off; and when there is no
 /// room for it.
-pub(super) async fn read(context: &Context, body: Incoming, most: usize) -> Result<Bytes, Problem> {
+pub(super) async fn read(
+    context: &Context,
+    body: Incoming,
+    (media, most): (Media, usize),
+) -> Result<Bytes, Problem> {
     let untyped = context.headers.get(CONTENT_TYPE).is_none();
-    if !untyped && !context.header(CONTENT_TYPE).is_some_and(is_json) {
-        return Err(not_json());
+    if !untyped && !context.header(CONTENT_TYPE).is_some_and(|typed| media.is(typed)) {
+        return Err(media.wanted());
     }
     // What is not there needs no type; a page of another site is told by where it comes from.
     let most = if untyped { 0 } else { most };
-    let too_large = |most| if untyped { not_json() } else { too_large(most) };
+    let too_large = |most| if untyped { media.wanted() } else { too_large(most) };
     let announced = context.header(CONTENT_LENGTH).and_then(|length| length.parse::<usize>().ok());
     if announced.is_some_and(|length| length > most) {
         return Err(too_large(most));
@@ -57,9 +72,27 @@ pub(super) async fn read(context: &Context, body: Incoming, most: usize) -> Resu
     collected?.ok_or_else(|| too_large(most))
 }
 
-fn not_json() -> Problem {
-    let detail = "the body must be JSON; send it with `Content-Type: application/json`";
-    Problem::new(ProblemCode::UnsupportedMediaType, detail)
+impl Media {
+    fn name(self) -> &'static str {
+        match self {
+            Media::Json => "application/json",
+            Media::Form => "application/x-www-form-urlencoded",
+        }
+    }
+
+    fn wanted(self) -> Problem {
+        let what = if self == Media::Json { "JSON" } else { "a form" };
+        let detail = format!("the body must be {what}; send it with `Content-Type: {}`", self.name());
+        Problem::new(ProblemCode::UnsupportedMediaType, detail)
+    }
+
+    /// Whether a content type is this in UTF-8, which is JSON's only encoding between programs (RFC 8259).
+    fn is(self, content_type: &str) -> bool {
+        let mut parts = content_type.split(';').map(|part| part.trim().to_ascii_lowercase());
+        parts.next().as_deref() == Some(self.name())
+            && parts
+                .all(|part| part.is_empty() || matches!(part.as_str(), "charset=utf-8" | "charset=\"utf-8\""))
+    }
 }
 
 /// Gives up waiting for a body after so long.
@@ -91,13 +124,6 @@ async fn collect(context: &Context, mut body: Incoming, most: usize) -> Result<O
 
 fn too_large(most: usize) -> Problem {
     Problem::new(ProblemCode::BodyTooLarge, format!("the body exceeds the limit of {most} bytes"))
-}
-
-/// Whether a media type is JSON in UTF-8, which is JSON's only encoding between programs (RFC 8259).
-fn is_json(media_type: &str) -> bool {
-    let mut parts = media_type.split(';').map(|part| part.trim().to_ascii_lowercase());
-    parts.next().as_deref() == Some("application/json")
-        && parts.all(|part| part.is_empty() || matches!(part.as_str(), "charset=utf-8" | "charset=\"utf-8\""))
 }
 
 /// Decodes a body; unknown and repeated members are for the type to refuse.

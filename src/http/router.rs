@@ -12,6 +12,7 @@ use warp::filters::BoxedFilter;
 use warp::filters::path::FullPath;
 
 use super::auth::Gate;
+use super::body::Media;
 use super::caller::{self, Caller};
 use super::context::Context;
 use super::params::{Parameter, Query};
@@ -39,16 +40,17 @@ pub struct Operation<S: 'static> {
     pub reads: bool,
     /// The most bytes that a body of it may have.
     pub body_max: usize,
+    media: Media,
     handler: Handler<S>,
 }
 
 impl<S> Operation<S> {
     const fn reading(parameters: &'static [Parameter], handler: Handler<S>) -> Self {
-        Operation { parameters, reads: true, body_max: body::BODY_BYTES_MAX, handler }
+        Operation { parameters, reads: true, body_max: body::BODY_BYTES_MAX, media: Media::Json, handler }
     }
 
     const fn writing(parameters: &'static [Parameter], handler: Handler<S>) -> Self {
-        Operation { parameters, reads: false, body_max: body::BODY_BYTES_MAX, handler }
+        Operation { reads: false, ..Operation::reading(parameters, handler) }
     }
 }
 
@@ -127,6 +129,12 @@ impl<S> Route<S> {
     /// With POST that only reads: what is asked for stands in its body, of so many bytes at most.
     pub const fn ask(self, parameters: &'static [Parameter], body_max: usize, handler: Handler<S>) -> Self {
         let operation = Operation { body_max, ..Operation::reading(parameters, handler) };
+        Route { post: Some(operation), ..self }
+    }
+
+    /// With POST of a form, of so many bytes at most, that changes nothing that is recorded.
+    pub const fn form(self, body_max: usize, handler: Handler<S>) -> Self {
+        let operation = Operation { body_max, media: Media::Form, ..Operation::reading(&[], handler) };
         Route { post: Some(operation), ..self }
     }
 
@@ -311,7 +319,7 @@ async fn carry_out<S: Gate>(
     let body = match context.method {
         // What takes no body may have the type of one: the form of a button has no fields.
         Method::PUT | Method::POST if operation.body_max > 0 => {
-            body::read(context, asked.body, operation.body_max).await?
+            body::read(context, asked.body, (operation.media, operation.body_max)).await?
         }
         _ => Bytes::new(),
     };

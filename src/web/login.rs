@@ -2,18 +2,18 @@
 
 use askama::Template;
 use data_encoding::BASE64URL_NOPAD;
-use http::header::{HeaderName, HeaderValue, LOCATION, SET_COOKIE};
+use http::header::HeaderName;
 use http::{Method, StatusCode};
 
-use super::render::{HTML, html};
+use super::render::{html, see_other};
 use super::shell::Shell;
 use crate::app::AppState;
 use crate::http::auth::{LOGIN_COOKIE, LoginFailure, SESSION_COOKIE, TO_COOKIE, cookie, local_path};
 use crate::http::context::Context;
 use crate::http::params::Parameter;
-use crate::http::problem::{Problem, ProblemCode};
+use crate::http::problem::Problem;
 use crate::http::request::Request;
-use crate::http::respond::{Response, uncached};
+use crate::http::respond::Response;
 use strandline_syntax::percent_encode;
 
 /// Where somebody wants to go.
@@ -88,7 +88,7 @@ pub(super) async fn start(state: AppState, request: Request) -> Result<Response,
                 kept(LOGIN_COOKIE, &begun.cookie, Some(LOGIN_SECONDS)),
                 kept(TO_COOKIE, &BASE64URL_NOPAD.encode(to.as_bytes()), Some(LOGIN_SECONDS)),
             ];
-            redirect(&begun.url, &cookies)
+            see_other(&begun.url, &cookies)
         }
         Err(failure) => failed(&request.context, &failure),
     }
@@ -111,13 +111,13 @@ pub(super) async fn callback(state: AppState, request: Request) -> Result<Respon
     };
     let to = cookie(&context.headers, TO_COOKIE).and_then(|to| BASE64URL_NOPAD.decode(to.as_bytes()).ok());
     let to = to.and_then(|to| String::from_utf8(to).ok()).unwrap_or_default();
-    redirect(local_path(&to), &[kept(SESSION_COOKIE, &id, None), gone(LOGIN_COOKIE), gone(TO_COOKIE)])
+    see_other(local_path(&to), &[kept(SESSION_COOKIE, &id, None), gone(LOGIN_COOKIE), gone(TO_COOKIE)])
 }
 
 /// Ends the session.
 pub(super) async fn logout(state: AppState, request: Request) -> Result<Response, Problem> {
     state.access.log_out(&request.context).await;
-    redirect("/login", &[gone(SESSION_COOKIE)])
+    see_other("/login", &[gone(SESSION_COOKIE)])
 }
 
 /// Where browsers can log in, they are sent there from a page that needs it.
@@ -130,7 +130,7 @@ pub(super) fn instead(problem: &Problem, context: &Context) -> Option<Response> 
     }
     let query = if context.query.is_empty() { String::new() } else { format!("?{}", context.query) };
     let to = percent_encode(local_path(&format!("{}{query}", context.path)));
-    redirect(&format!("/login?to={to}"), &[]).ok()
+    see_other(&format!("/login?to={to}"), &[]).ok()
 }
 
 fn failed(context: &Context, failure: &LoginFailure) -> Result<Response, Problem> {
@@ -150,7 +150,7 @@ fn failed(context: &Context, failure: &LoginFailure) -> Result<Response, Problem
             "refused"
         }
     };
-    redirect(&format!("/login?error={word}"), &[gone(LOGIN_COOKIE), gone(TO_COOKIE)])
+    see_other(&format!("/login?error={word}"), &[gone(LOGIN_COOKIE), gone(TO_COOKIE)])
 }
 
 /// A cookie for this host alone, which no script reads and no page of another site sends along with a request that writes.
@@ -161,16 +161,4 @@ fn kept(name: &str, value: &str, seconds: Option<u32>) -> String {
 
 fn gone(name: &str) -> String {
     kept(name, "", Some(0))
-}
-
-fn redirect(to: &str, cookies: &[String]) -> Result<Response, Problem> {
-    let internal = |_| Problem::new(ProblemCode::Internal, "internal error: an address that is no header");
-    let mut response = uncached(StatusCode::SEE_OTHER, HTML, Vec::new());
-    response.headers_mut().insert(LOCATION, HeaderValue::from_str(to).map_err(internal)?);
-    for cookie in cookies {
-        let mut value = HeaderValue::from_str(cookie).map_err(internal)?;
-        value.set_sensitive(true);
-        response.headers_mut().append(SET_COOKIE, value);
-    }
-    Ok(response)
 }

@@ -40,6 +40,7 @@ mod strip;
 mod tests;
 mod timeline;
 mod tree;
+mod views;
 mod why;
 
 use askama::Template;
@@ -137,6 +138,10 @@ pub const ROUTES: &[Route<AppState>] = &[
         .open()
         .get(login::OF_CALLBACK, |state, request| Box::pin(login::callback(state, request))),
     Route::at("/logout").ask(&[], 0, |state, request| Box::pin(login::logout(state, request))),
+    Route::at("/views")
+        .form(views::FORM_BYTES_MAX, |_, request| Box::pin(async move { views::keep(&request) })),
+    Route::at("/views/remove")
+        .form(views::FORM_BYTES_MAX, |_, request| Box::pin(async move { views::forget(&request) })),
     Route::at("/openapi").open().get(&[], |_, _| Box::pin(contract::page())),
     Route::at("/help/{page}").open().get(&[], |_, request| Box::pin(help::page(request))),
     Route::at("/assets/{name}").open().get(&[VERSION], |_, request| Box::pin(assets::asset(request))),

@@ -16,13 +16,14 @@ use self::map::Map;
 pub(super) use self::rows::{Row, Strip, row};
 use self::sections::{Section, sections};
 pub(super) use self::selection::WALL;
-use self::selection::{Form, Selection, chips, of_view, regrouped};
+use self::selection::{Form, Selection, chips, regrouped};
 use self::tiles::{Line, Tile, tiles};
 use super::address::same_moment;
 use super::chip::{Chip, Choice};
 use super::rail;
 use super::render::html;
 use super::shell::{Shell, reference, within};
+use super::views::{self, OwnView};
 use crate::app::{AppState, Notice};
 use crate::format::{grouped, visible};
 use crate::http::auth;
@@ -58,6 +59,9 @@ struct StartPage {
     form: Form,
     /// Views, and ways to group.
     views: Vec<(Choice, String)>,
+    /// The titles of those of the reader, each as it is shown before, and what of the address would be another.
+    own: Vec<(String, String)>,
+    shown: String,
     ways: Vec<(Choice, String)>,
     tiles: Vec<Tile>,
     cards: Vec<Card>,
@@ -177,7 +181,7 @@ fn view(
     request: &Request,
     selection: &Selection,
     found: &StartData,
-    views: &[SavedView],
+    shared: &[SavedView],
     now: Timestamp,
 ) -> StartPage {
     let (overview, heading) = (&found.overview, selection.heading());
@@ -198,10 +202,14 @@ fn view(
     };
     let urgent = troubled + by.progressing;
     let later = selection.after.is_some();
+    let (own, shown) = (views::kept(&request.context.headers), views::shown(&request.query));
+    let all = listed(selection, shared, &own, &shown);
     StartPage {
         heading,
         chips: chips(request, selection),
-        views: views.iter().map(|view| saved(&shell, selection, view)).collect(),
+        views: all.iter().map(|view| view.link(&shell)).collect(),
+        own: own.into_iter().map(|view| (visible(&view.title).into_owned(), view.title)).collect(),
+        shown,
         ways: ways(request, &form),
         form,
         tiles: tiles(request, selection, &overview.totals, overview.trend.as_ref()),
@@ -228,7 +236,7 @@ fn view(
         first: later.then(|| format!("/{}", request.query.with(&[(CONTINUE, None)]))),
         notice: None,
         wall: selection.wall,
-        rotates_to: rotation(selection, views),
+        rotates_to: rotation(selection, &all),
         shell,
     }
 }
@@ -242,19 +250,50 @@ fn further(request: &Request, more: u64) -> Option<(String, String)> {
     (more > 0).then(|| (format!("{} more", grouped(more)), href()))
 }
 
-/// The view that a screen on the wall shows next, in the order of the configuration; none where there is but one, or none
-/// of them is shown.
-fn rotation(selection: &Selection, views: &[SavedView]) -> Option<String> {
-    let shown = selection.view.as_ref().filter(|_| selection.wall && selection.at == At::Now)?;
-    let place = views.iter().position(|view| view.name == shown.name)?;
-    let next = views.get((place + 1) % views.len()).filter(|next| next.name != shown.name)?;
-    Some(format!("{ROTATION_SECONDS}; url=/?{}=1&{}={}", WALL.name, VIEW.name, percent_encode(&next.name)))
+/// A view to choose.
+struct Listed {
+    title: String,
+    /// What its address asks for.
+    shown: String,
+    chosen: bool,
 }
 
-fn saved(shell: &Shell, selection: &Selection, view: &SavedView) -> (Choice, String) {
-    let chosen = selection.view.as_ref().is_some_and(|own| own.name == view.name);
-    let choice = Choice { value: view.name.clone(), label: visible(&view.title).into_owned(), chosen };
-    (choice, of_view(&shell.keep, &view.name))
+impl Listed {
+    /// To the view at the moment of the page.
+    fn link(&self, shell: &Shell) -> (Choice, String) {
+        let label = visible(&self.title).into_owned();
+        let choice = Choice { value: String::new(), label, chosen: self.chosen };
+        let parts =
+            [shell.keep.trim_start_matches('?'), &self.shown].into_iter().filter(|part| !part.is_empty());
+        let query = parts.collect::<Vec<_>>().join("&");
+        (choice, if query.is_empty() { "/".to_owned() } else { format!("/?{query}") })
+    }
+}
+
+/// The views of the configuration, and then those of the reader. What a reader saved goes before what it came from.
+fn listed(selection: &Selection, shared: &[SavedView], own: &[OwnView], shown: &str) -> Vec<Listed> {
+    let is_own = own.iter().any(|view| view.shown == shown);
+    let from = selection.view.as_ref().filter(|_| !is_own);
+    let shared = shared.iter().map(|view| Listed {
+        title: view.title.clone(),
+        shown: format!("{}={}", VIEW.name, percent_encode(&view.name)),
+        chosen: from.is_some_and(|from| from.name == view.name),
+    });
+    let own = own.iter().map(|view| Listed {
+        title: view.title.clone(),
+        shown: view.shown.clone(),
+        chosen: view.shown == shown,
+    });
+    shared.chain(own).collect()
+}
+
+/// The view that a screen on the wall shows next, in the order in which they are listed; none where there is but one, or none
+/// of them is shown.
+fn rotation(selection: &Selection, views: &[Listed]) -> Option<String> {
+    let place = views.iter().position(|view| view.chosen && selection.wall && selection.at == At::Now)?;
+    let next = views.get((place + 1) % views.len()).filter(|next| !next.chosen)?;
+    let joint = if next.shown.is_empty() { "" } else { "&" };
+    Some(format!("{ROTATION_SECONDS}; url=/?{}=1{joint}{}", WALL.name, next.shown))
 }
 
 /// The same selection grouped in other ways.

@@ -2,9 +2,9 @@
 
 use askama::Template;
 use http::StatusCode;
-use http::header::{CONTENT_SECURITY_POLICY, HeaderValue};
+use http::header::{CONTENT_SECURITY_POLICY, HeaderValue, LOCATION, SET_COOKIE};
 
-use crate::http::problem::Problem;
+use crate::http::problem::{Problem, ProblemCode};
 use crate::http::respond::{Response, uncached};
 
 pub(super) const HTML: &str = "text/html; charset=utf-8";
@@ -21,6 +21,19 @@ pub(super) fn html(status: StatusCode, page: &impl Template) -> Result<Response,
     // A page shows what its reader may see; nothing of it stays in a browser that somebody else opens next.
     let mut response = uncached(status, HTML, body.into_bytes());
     response.headers_mut().insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
+    Ok(response)
+}
+
+/// Sends a browser on, with cookies.
+pub(super) fn see_other(to: &str, cookies: &[String]) -> Result<Response, Problem> {
+    let internal = |_| Problem::new(ProblemCode::Internal, "internal error: an address that is no header");
+    let mut response = uncached(StatusCode::SEE_OTHER, HTML, Vec::new());
+    response.headers_mut().insert(LOCATION, HeaderValue::from_str(to).map_err(internal)?);
+    for cookie in cookies {
+        let mut value = HeaderValue::from_str(cookie).map_err(internal)?;
+        value.set_sensitive(true);
+        response.headers_mut().append(SET_COOKIE, value);
+    }
     Ok(response)
 }
 

@@ -167,7 +167,7 @@ fn answers_do_not_repeat_what_is_long() {
 }
 
 #[test]
-fn only_json_is_read() {
+fn a_body_is_what_its_route_takes() {
     for (media_type, expected) in [
         ("application/json", true),
         ("Application/JSON; charset=UTF-8", true),
@@ -179,13 +179,15 @@ fn only_json_is_read() {
         ("multipart/form-data; boundary=application/json", false),
         ("", false),
     ] {
-        assert_eq!(is_json(media_type), expected, "{media_type}");
+        assert_eq!(Media::Json.is(media_type), expected, "{media_type}");
+        let form = media_type == "application/x-www-form-urlencoded";
+        assert_eq!(Media::Form.is(media_type), form, "{media_type}");
     }
 }
 
 async fn code_of(headers: &[(&'static str, &str)], parts: Vec<Option<Bytes>>) -> Result<usize, ProblemCode> {
     let body = stream::iter(parts).boxed();
-    read(&context(headers), body, BODY_BYTES_MAX)
+    read(&context(headers), body, (Media::Json, BODY_BYTES_MAX))
         .await
         .map(|bytes| bytes.len())
         .map_err(|problem| problem.code)
@@ -219,7 +221,7 @@ async fn bodies_have_a_bound_whether_announced_or_not() {
 #[tokio::test(start_paused = true)]
 async fn bodies_that_never_come_are_not_waited_for() {
     let headers = context(&[("content-type", "application/json")]);
-    let read = read(&headers, stream::pending().boxed(), BODY_BYTES_MAX).await;
+    let read = read(&headers, stream::pending().boxed(), (Media::Json, BODY_BYTES_MAX)).await;
     assert_eq!(read.map_err(|problem| problem.code), Err(ProblemCode::BodyTimeout));
 }
 

@@ -305,9 +305,3 @@ pub(super) fn narrowing(selection: &Selection, by: &GroupBy, key: &str) -> Optio
 pub(super) fn regrouped(request: &Request, by: &str) -> String {
     format!("/{}", request.query.with(&[(GROUP_BY, Some(by)), (CONTINUE, None)]))
 }
-
-/// Where a view is shown, at the moment that `keep` holds.
-pub(super) fn of_view(keep: &str, name: &str) -> String {
-    let joint = if keep.is_empty() { "?" } else { "&" };
-    format!("/{keep}{joint}{}={}", VIEW.name, strandline_syntax::percent_encode(name))
-}

@@ -7,6 +7,8 @@ use super::*;
 use crate::format::fixtures::onset;
 use crate::format::summaries::{bare_summary, degraded, full_summary};
 use crate::web::overview::rendered;
+use http::HeaderValue;
+use http::header::COOKIE;
 use strandline_model::{HealthCounts, Timestamp};
 use strandline_protocol::{EnvironmentSummary, Trend, TrendBucket};
 
@@ -182,6 +184,41 @@ fn the_form_keeps_what_was_asked_for_and_groups_lead_to_themselves() {
         "list=\"group-values\"",
     ] {
         assert!(page.contains(text), "{text} in\n{page}");
+    }
+}
+
+#[test]
+fn views_of_the_reader_stand_beside_those_of_the_configuration_and_a_wall_goes_through_both() {
+    let title = HOSTILE.chars().take(40).collect::<String>();
+    let kept = serde_json::to_vec(&[(title.as_str(), "region=eu&tier=all"), ("Bare", "")]);
+    let text = data_encoding::BASE64URL_NOPAD.encode(&kept.expect("it is JSON"));
+    let cookie = HeaderValue::from_str(&format!("strandline-views={text}")).expect("a header");
+    let page = |query: &str| {
+        let mut request = request("/", query);
+        request.context.headers.insert(COOKIE, cookie.clone());
+        let page = rendered(&request, some(), None, snapshot());
+        sound(&page);
+        page
+    };
+    let shown = page("tier=all&region=eu&at=1234&order=");
+    for part in [
+        "<a href=\"/?at=1234&#38;view=mine\">",
+        "<a href=\"/?at=1234&#38;region=eu&#38;tier=all\" aria-current=\"page\">&#60;script&#62;alert(1)",
+        "<a href=\"/?at=1234\">Bare</a>",
+        "<input type=\"hidden\" name=\"shown\" value=\"region=eu&#38;tier=all\">",
+        "action=\"/views/remove\"",
+    ] {
+        assert!(shown.contains(part), "{part} in\n{shown}");
+    }
+    for (query, next) in [
+        ("wall=1&tier=all&region=eu", Some("/?wall=1")),
+        ("wall=1", Some("/?wall=1&#38;view=mine")),
+        ("wall=1&region=us", None),
+        ("tier=all&region=eu", None),
+    ] {
+        let page = page(query);
+        let goes_on = page.split("content=\"30; url=").nth(1).and_then(|rest| rest.split('"').next());
+        assert_eq!(goes_on, next, "{query}");
     }
 }
 
