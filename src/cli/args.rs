@@ -53,10 +53,11 @@ pub(super) use values::TIMES;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 
-use strandline_model::EnvironmentId;
+use strandline_model::{EnvironmentId, Timestamp};
 
 /// Records what runs in Kubernetes clusters, and shows every GitLab environment as it is now or was at any past time.
 #[derive(Clone, Debug, Parser)]
@@ -271,6 +272,12 @@ pub struct DemoArgs {
     /// Random seed of the simulated fleet
     #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = values::number(0..=u64::MAX))]
     pub seed: u64,
+    /// How much of the past to record before the present, from 3h to 7d; a shorter one is recorded sooner
+    #[arg(long, value_name = "DURATION", default_value = "24h", value_parser = values::past)]
+    pub history: Duration,
+    /// Time at which to stand still, so that every run shows the same; default: go on from the current time
+    #[arg(long, value_name = "TIME", value_parser = values::instant, conflicts_with = "data")]
+    pub until: Option<Timestamp>,
 }
 
 /// Arguments of `rebuild`.

@@ -36,7 +36,13 @@ pub(super) fn serve(args: &ServeArgs) -> Result<(), CliError> {
 /// `strandline demo`.
 pub(super) fn demo(args: &DemoArgs) -> Result<(), CliError> {
     log_to_stderr("warn");
-    let options = DemoOptions { listen: args.listen, data: args.data.clone(), seed: args.seed };
+    let options = DemoOptions {
+        listen: args.listen,
+        data: args.data.clone(),
+        seed: args.seed,
+        history: args.history,
+        until: args.until,
+    };
     let mut progress = None;
     let on_progress = |done: Duration, all: Duration| match done < all {
         true => progress.get_or_insert_with(|| Progress::new(0)).update_past(done, all),

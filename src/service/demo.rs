@@ -3,7 +3,10 @@
 //! The history is not made up in the log. A clock of the demo's own starts a day ago; the fleet takes a step,
 //! the watchers follow it over HTTP, and once the log's cursors have reached every kind's newest state the
 //! clock moves on. When it has caught up with the real time, it becomes the real time. Pages are there from the first step
-//! on: they show the fleet as it is by the demo's clock, and how far that is.
+//! on: they show the fleet as it is by the demo's clock, and how far that is. With a time at which it ends, the clock stands
+//! there from then on, so that the same seed always shows the same.
+
+mod notices;
 
 use std::io::Write;
 use std::net::SocketAddr;
@@ -14,30 +17,25 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
+use self::notices::{Incident, past, worth_a_look};
 use super::end;
 use super::error::ServiceError;
 use super::options::{ClusterFolders, Options, Watched, WatchedSettings};
 use super::readiness::Checks;
 use super::running::Service;
-use crate::app::{Announcement, Notice, Presentation};
-use crate::format::{clock_time, lasted};
+use crate::app::{Announcement, Presentation};
+use crate::format::lasted;
 use crate::http::Origins;
 use crate::http::auth::AccessConfig;
 use crate::service::retention::RetentionConfig;
 use strandline_clock::{Clock, SystemClock};
 use strandline_log::{Appender, CatalogChange, LogReader};
-use strandline_model::{
-    CatalogFact, EnvironmentFilter, EnvironmentSpec, GroupBy, Kind, SavedView, Source, Tier, Timestamp,
-};
+use strandline_model::{CatalogFact, EnvironmentFilter, GroupBy, Kind, SavedView, Source, Tier, Timestamp};
 use strandline_redact::Choices;
 use strandline_sim::fleet::{Fleet, FleetOptions};
-use strandline_syntax::percent_encode;
 use strandline_view::ViewStatus;
 use strandline_view::ruleset::RuleSet;
 use strandline_watch::{ClusterAccess, ConnectSettings, Selection, Watcher};
-
-/// How far back the history begins.
-const HISTORY: Duration = Duration::from_secs(24 * 3600);
 
 /// How much of the history passes in one step.
 const STEP: Duration = Duration::from_secs(120);
@@ -48,9 +46,6 @@ const TICK: Duration = Duration::from_secs(1);
 /// How often to look whether the watchers have caught up.
 const LOOK: Duration = Duration::from_micros(500);
 
-/// An environment that failed, and a moment at which it had.
-type Incident = (EnvironmentSpec, Timestamp);
-
 /// How the demo is to run.
 #[derive(Clone, Debug)]
 pub struct DemoOptions {
@@ -60,6 +55,10 @@ pub struct DemoOptions {
     pub data: Option<PathBuf>,
     /// Decides what happens in the fleet.
     pub seed: u64,
+    /// How far back the history begins.
+    pub history: Duration,
+    /// When the clock stands still; none: it goes on from the present.
+    pub until: Option<Timestamp>,
 }
 
 /// A clock that is where it is put until it is released.
@@ -130,11 +129,13 @@ async fn run(
 ) -> Result<(), ServiceError> {
     let clock = Arc::new(DemoClock::default());
     let recorded = recorded(&data)?;
-    let start = SystemClock.now().minus(HISTORY);
+    let history = options.history;
+    let start = options.until.unwrap_or_else(|| SystemClock.now()).minus(history);
     // A fleet that comes after another one in the same log is another fleet: with the same seed it would have
     // the same uids and tokens, and the log would take its objects for those it knows.
     let fleet_options = FleetOptions {
         opens_with_incident: true,
+        history,
         ..FleetOptions::new(options.seed.wrapping_add(recorded), start)
     };
     let mut fleet = Fleet::new(&fleet_options);
@@ -146,7 +147,7 @@ async fn run(
     fleet.listen().await.map_err(ServiceError::Fleet)?;
     let announcement = Announcement::default();
     if recorded == 0 {
-        announcement.set(past(Duration::ZERO, &[]));
+        announcement.set(past(Duration::ZERO, history, &[]));
     }
     let starting = Service::start(
         Options {
@@ -189,6 +190,8 @@ async fn run(
         log: LogReader::open(&data)?,
         announcement,
         clock,
+        history,
+        until: options.until,
     };
     let mut failure = None;
     let end = async {
@@ -210,6 +213,17 @@ struct Stage {
     log: LogReader,
     announcement: Announcement,
     clock: Arc<DemoClock>,
+    /// How long the history is.
+    history: Duration,
+    /// When the clock stands still.
+    until: Option<Timestamp>,
+}
+
+impl Stage {
+    /// The time at which the history ends.
+    fn present(&self) -> Timestamp {
+        self.until.unwrap_or_else(|| SystemClock.now())
+    }
 }
 
 /// How many changes the directory holds from an earlier run.
@@ -265,6 +279,9 @@ async fn play_until_failure(
     if let Err(error) = play(&mut fleet, &stage, &mut declared, history, on_progress).await {
         return error;
     }
+    if stage.until.is_some() {
+        return std::future::pending().await;
+    }
     loop {
         tokio::time::sleep(TICK).await;
         fleet.step(SystemClock.now());
@@ -286,31 +303,44 @@ async fn play(
     print_line(format_args!("Open   http://{}/", stage.address));
     if history.is_some() {
         print_line(format_args!(
-            "       while a day of rollouts, crashes and healing is recorded behind the page\n"
+            "       while {} of rollouts, crashes and healing are recorded behind the page\n",
+            lasted(stage.history)
         ));
     }
     follow(fleet, &stage.log).await?;
-    while let Some(start) = history.filter(|_| stage.clock.now().plus(STEP) < SystemClock.now()) {
+    while let Some(start) = history.filter(|_| stage.clock.now().plus(STEP) < stage.present()) {
         let now = stage.clock.now().plus(STEP);
-        stage.clock.put(now);
-        fleet.step(now);
-        declare(fleet, stage, declared).await?;
-        follow(fleet, &stage.log).await?;
-        let done = now.since(start).min(HISTORY);
-        stage.announcement.set(past(done, &incidents_until(fleet, now)));
-        on_progress(done, HISTORY);
+        record(fleet, stage, declared, now).await?;
+        let done = now.since(start).min(stage.history);
+        stage.announcement.set(past(done, stage.history, &incidents_until(fleet, now)));
+        on_progress(done, stage.history);
     }
-    stage.clock.let_go();
+    match stage.until {
+        Some(end) => record(fleet, stage, declared, end).await?,
+        None => stage.clock.let_go(),
+    }
     shown(stage).await;
     stage.checks.set_preparing(false);
-    on_progress(HISTORY, HISTORY);
+    on_progress(stage.history, stage.history);
     // A fleet that comes after another has no past in the log.
-    let incidents = if history.is_some() { incidents_until(fleet, SystemClock.now()) } else { Vec::new() };
+    let incidents = if history.is_some() { incidents_until(fleet, stage.present()) } else { Vec::new() };
     if !incidents.is_empty() {
         stage.announcement.set(worth_a_look(&incidents));
     }
-    welcome(stage.address, stage.log.head()?.get(), incidents.first());
-    Ok(())
+    welcome(stage, incidents.first())
+}
+
+/// Lets everything happen until then, and waits until it is recorded.
+async fn record(
+    fleet: &mut Fleet,
+    stage: &Stage,
+    declared: &mut Vec<CatalogFact>,
+    now: Timestamp,
+) -> Result<(), ServiceError> {
+    stage.clock.put(now);
+    fleet.step(now);
+    declare(fleet, stage, declared).await?;
+    follow(fleet, &stage.log).await
 }
 
 /// Waits until pages show all that is in the log.
@@ -324,39 +354,6 @@ async fn shown(stage: &Stage) {
 fn incidents_until(fleet: &Fleet, time: Timestamp) -> Vec<Incident> {
     let passed = fleet.incidents().into_iter().filter(|(_, at)| *at <= time);
     passed.map(|(environment, at)| (environment, at.to_the_second())).collect()
-}
-
-/// What the start page says while the past is recorded, of which so much is.
-fn past(done: Duration, incidents: &[Incident]) -> Notice {
-    let links = links(incidents);
-    let text = format!(
-        "This demo records its past, a day of four simulated clusters: {} of {} so far. Pages show the fleet as it was then.{}",
-        lasted(done),
-        lasted(HISTORY),
-        if links.is_empty() { "" } else { " Incidents so far, as they were:" }
-    );
-    Notice { text, progress: Some((done.as_secs(), HISTORY.as_secs())), links }
-}
-
-/// What the start page says of environments that failed, each at its moment.
-fn worth_a_look(incidents: &[Incident]) -> Notice {
-    let text = "Incidents of this demo, as they were:".to_owned();
-    Notice { text, progress: None, links: links(incidents) }
-}
-
-fn links(incidents: &[Incident]) -> Vec<(String, String)> {
-    let link = |(environment, at): &Incident| {
-        let label = format!("{} {} at {}", environment.project, environment.name, clock_time(*at));
-        (
-            label,
-            format!(
-                "/environments/{}?at={}",
-                percent_encode(environment.id.as_str()),
-                percent_encode(&at.to_string())
-            ),
-        )
-    };
-    incidents.iter().map(link).collect()
 }
 
 /// Declares the environments anew where review apps came or went, and reports the deployments that were made.
@@ -405,19 +402,22 @@ async fn follow(fleet: &Fleet, log: &LogReader) -> Result<(), ServiceError> {
     Ok(())
 }
 
-fn welcome(address: SocketAddr, changes: u64, incident: Option<&Incident>) {
+fn welcome(stage: &Stage, incident: Option<&Incident>) -> Result<(), ServiceError> {
+    let (address, changes) = (stage.address, stage.log.head()?.get());
     let url = format!("http://{address}");
     let server = if address.port() == 7979 { String::new() } else { format!(" --server {url}") };
     let tree = incident
         .map(|(environment, at)| format!("strandline tree {} --at {at}{server}\n       ", environment.id));
     print_line(format_args!(
-        "Strandline shows four simulated clusters in two regions, with {changes} changes of the last day.\n\n\
+        "Strandline shows four simulated clusters in two regions, with {changes} changes in {} of history.\n\n\
          Open   {url}/\n\
          or try strandline get environments --tier production --region us{server}\n       \
          {}curl '{url}/api/v1/environments?health=Degraded'\n\n\
          Ctrl-C ends it.",
+        lasted(stage.history),
         tree.unwrap_or_default(),
     ));
+    Ok(())
 }
 
 fn print_line(text: std::fmt::Arguments<'_>) {

@@ -3,10 +3,11 @@
 use std::net::SocketAddr;
 use std::ops::RangeInclusive;
 use std::sync::LazyLock;
+use std::time::Duration;
 
 use jiff::tz::TimeZone;
 use strandline_clock::{Clock, SystemClock};
-use strandline_model::{At, EnvironmentId, TimeContext, Timestamp, Uid, Zone};
+use strandline_model::{At, EnvironmentId, TimeContext, Timestamp, Uid, Zone, parse_duration};
 
 /// Times are those of who types: in the zone of `TZ` or of this machine, and all of one command by one reading of the clock.
 pub(in crate::cli) static TIMES: LazyLock<TimeContext> =
@@ -47,6 +48,16 @@ pub(super) fn number(
         let read = text.parse().ok().filter(|number| bounds.contains(number));
         read.ok_or_else(|| format!("use a whole number from {least}{to}"))
     }
+}
+
+/// How long a past may be: shorter, it had no room for what happens in it.
+const PAST: RangeInclusive<Duration> = Duration::from_secs(3 * 3600)..=Duration::from_secs(7 * 24 * 3600);
+
+/// Reads how long a past is.
+pub(super) fn past(text: &str) -> Result<Duration, String> {
+    parse_duration(text)
+        .filter(|past| PAST.contains(past))
+        .ok_or_else(|| "use a duration from 3h to 7d, such as 6h".to_owned())
 }
 
 /// The number of a deployment, also as `-o name` prints it.

@@ -8,7 +8,7 @@ use strandline_model::{
     EnvironmentId,
 };
 
-/// Who presses the button.
+/// Who starts pipelines.
 const PEOPLE: [&str; 6] = ["amara", "bjorn", "chiyo", "daniel", "elena", "farid"];
 
 impl World {
@@ -18,8 +18,9 @@ impl World {
         self.last_deployment += 1;
         let number = self.last_deployment;
         let agent = catalog::agent(&location.cluster);
-        let digest = blake3::hash(format!("{} {version}", location.project.path).as_bytes()).to_hex();
-        let person = usize::try_from(number).unwrap_or(0) % PEOPLE.len();
+        let hash = blake3::hash(format!("{} {version}", location.project.path).as_bytes());
+        // One pipeline deploys a version to all clusters.
+        let person = usize::from(hash.as_bytes()[0]) % PEOPLE.len();
         let released = !version.contains('-');
         self.new_deployments.push(DeploymentSpec {
             id: DeploymentId(number),
@@ -28,7 +29,7 @@ impl World {
             status: if fate == Fate::Good { DeploymentStatus::Success } else { DeploymentStatus::Failed },
             reference: if released { format!("v{version}") } else { "main".to_owned() },
             tag: released,
-            sha: digest.as_str().chars().take(40).collect(),
+            sha: hash.to_hex().chars().take(40).collect(),
             job: Some(DeploymentJob { id: Some(number * 7), name: format!("deploy-{}", location.cluster) }),
             user: PEOPLE[person].to_owned(),
             created_at: Some(self.now),

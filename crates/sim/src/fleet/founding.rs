@@ -185,8 +185,8 @@ pub(super) struct Story {
     pub(super) lasts: Duration,
 }
 
-/// An incident, one still open at the end, work in progress, and, if wanted, an incident so soon that whoever follows from the
-/// beginning has not long to wait.
+/// A release that crashes, an image that is not there at the end, work in progress, and, if wanted, a setting that is lost so
+/// soon that whoever follows from the beginning has not long to wait; a history of three hours has room for all of them.
 pub(super) fn stories(end: Timestamp, history: Duration, opens_with_incident: bool) -> Vec<Story> {
     let story = |before_end, path, tier, region, fate, lasts| Story {
         at: end.minus(before_end),
@@ -196,15 +196,18 @@ pub(super) fn stories(end: Timestamp, history: Duration, opens_with_incident: bo
         fate,
         lasts,
     };
-    let open = history / 48;
+    // Whoever follows from the beginning looks at it now and then, so that an incident has to last.
+    let least = if opens_with_incident { minutes(40) } else { Duration::ZERO };
+    let (open, lasts) = ((history / 48).max(least / 2), (history / 36).max(least));
+    let crash = (history / 8).max(least * 3 / 2);
     let mut stories = vec![
-        story(history / 8, "payments/api", Tier::Production, "us", Fate::Crashes, history / 36),
+        story(crash, "payments/api", Tier::Production, "us", Fate::Crashes, lasts),
         story(open, "search/indexer", Tier::Staging, "", Fate::BadImage, open + minutes(90)),
         story(seconds(15), "media/images", Tier::Production, "eu", Fate::Good, minutes(0)),
     ];
     if opens_with_incident {
-        let before_end = history - history / 96;
-        stories.push(story(before_end, "shop/cart", Tier::Production, "eu", Fate::Crashes, history / 36));
+        let opens = history.saturating_sub((history / 96).max(minutes(15)));
+        stories.push(story(opens, "shop/cart", Tier::Production, "eu", Fate::Misconfigured, lasts));
     }
     stories
 }

@@ -84,7 +84,12 @@ impl World {
                 self.enter(site, name, Stage::PullFailed(false));
             }
             (Stage::PullFailed(_), Fate::BadImage) => self.enter(site, name, Stage::PullFailed(true)),
-            (Stage::Creating | Stage::PullFailed(_), _) => self.enter(site, name, Stage::Starting),
+            (Stage::Creating | Stage::ConfigFailed, Fate::Misconfigured) => {
+                self.enter(site, name, Stage::ConfigFailed);
+            }
+            (Stage::Creating | Stage::PullFailed(_) | Stage::ConfigFailed, _) => {
+                self.enter(site, name, Stage::Starting);
+            }
             (Stage::Starting, Fate::Crashes) => self.crash(site, name, 1, "Error"),
             (Stage::Starting, _) => self.enter(site, name, Stage::Ready),
             (Stage::Exited, _) => self.after_exit(site, name),
@@ -147,7 +152,7 @@ impl World {
             Stage::Pending | Stage::Scheduled => Some(self.some_millis(300, 1_500)),
             Stage::Creating => Some(self.some_millis(1_500, 12_000)),
             Stage::PullFailed(false) => Some(self.some_millis(8_000, 15_000)),
-            Stage::PullFailed(true) => Some(self.some_millis(60_000, 300_000)),
+            Stage::PullFailed(true) | Stage::ConfigFailed => Some(self.some_millis(60_000, 300_000)),
             Stage::Starting => Some(self.some_millis(4_000, 18_000)),
             Stage::Exited => Some(self.some_millis(900, 2_000)),
             Stage::BackOff => Some(seconds(back_off_seconds(restarts))),

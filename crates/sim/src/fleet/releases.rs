@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::catalog;
 use super::schedule::{Action, Plan, SiteAction, SiteId, hours, minutes};
-use super::world::{Site, World};
+use super::world::{Settings, Site, World};
 use crate::random::{Random, mix};
 use crate::workloads::catalog::{Fate, PROJECTS, Template};
 use crate::workloads::{config, deployments};
@@ -133,7 +133,8 @@ impl World {
 
     /// A version of a project is deployed as the story needs it, and is taken back after a while if it is bad.
     pub(super) fn incident(&mut self, project: usize, tier: Tier, region: &str, fate: Fate, lasts: Duration) {
-        let version = self.next_version(project, true);
+        // Settings are changed between releases.
+        let version = self.next_version(project, fate != Fate::Misconfigured);
         let plan = Plan { version, fate, configures: false, insists: true };
         for (site, lag) in self.sites_of(project, tier, region).into_iter().zip([0, 2, 4, 6]) {
             self.site_after(minutes(lag), site, SiteAction::Deploy(plan.clone()));
@@ -161,9 +162,12 @@ impl World {
             return;
         }
         for index in 0..site.deployments.len() {
-            let component = site.deployments[index].template.component;
-            let config = self.configure(site, component.name, plan.configures);
-            let version = plan.version.as_str().into();
+            let current = Arc::clone(&site.deployments[index].template);
+            let component = current.component;
+            let settings_only = plan.fate == Fate::Misconfigured;
+            let config = self.configure(site, component.name, plan.configures || settings_only, plan.fate);
+            let version =
+                if settings_only { Arc::clone(&current.version) } else { plan.version.as_str().into() };
             let template = Template { component, version, config, fate: plan.fate, hash: String::new() };
             self.set_template(site, index, Arc::new(with_hash(template)));
         }
@@ -185,6 +189,9 @@ impl World {
             if let Some(set) = good.max_by_key(|set| set.revision) {
                 let template = Arc::clone(&set.template);
                 taken_back = Some(template.version.clone());
+                if site.deployments[index].template.fate == Fate::Misconfigured {
+                    self.restore_settings(site, &template);
+                }
                 self.set_template(site, index, template);
             }
         }
@@ -212,18 +219,30 @@ impl World {
     }
 
     /// Renews a component's configuration, if so wished, and returns its number.
-    fn configure(&self, site: &mut Site, component: &str, renew: bool) -> u32 {
+    fn configure(&self, site: &mut Site, component: &str, renew: bool, fate: Fate) -> u32 {
         let Some(settings) = site.settings.iter_mut().find(|settings| settings.component.name == component)
         else {
             return 1;
         };
         if renew {
             settings.config += 1;
-            let object =
-                config::config_map(&site.location, settings.component, &settings.map, settings.config);
+            let Settings { component, map, config, .. } = settings;
+            let object = config::config_map(&site.location, component, map, *config, fate);
             self.write(site.cluster, object, site.location.project.deployer);
         }
         settings.config
+    }
+
+    /// Writes the configuration as it was with a template.
+    fn restore_settings(&self, site: &mut Site, template: &Template) {
+        let name = template.component.name;
+        let Some(settings) = site.settings.iter_mut().find(|settings| settings.component.name == name) else {
+            return;
+        };
+        settings.config = template.config;
+        let Settings { component, map, config, .. } = settings;
+        let object = config::config_map(&site.location, component, map, *config, Fate::Good);
+        self.write(site.cluster, object, site.location.project.deployer);
     }
 
     /// Replaces the credentials of some site.

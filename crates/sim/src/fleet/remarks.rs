@@ -4,7 +4,7 @@ use super::schedule::{SiteAction, hours};
 use super::world::{Site, World};
 use crate::api_server::Author;
 use crate::workloads::events::{Remark, event};
-use crate::workloads::pods::Stage;
+use crate::workloads::pods::{Stage, lacks_key};
 
 const KUBELET_REMARKS: Author = Author::updates("kubelet");
 
@@ -22,6 +22,7 @@ impl World {
                 let image = found.template.image(&site.location);
                 ("BackOff", format!("Back-off pulling image \"{image}\""))
             }
+            Stage::ConfigFailed => ("Failed", format!("Error: {}", lacks_key(&site.location, name))),
             Stage::BackOff => {
                 ("BackOff", format!("Back-off restarting failed container {name} in pod {pod}"))
             }

@@ -56,7 +56,7 @@ impl World {
         self.write(cluster, config::service_account(&site.location, component, &account), author);
         let map = self.identity(format!("{name}-config"));
         let secret = self.identity(format!("{name}-credentials"));
-        self.write(cluster, config::config_map(&site.location, component, &map, 1), author);
+        self.write(cluster, config::config_map(&site.location, component, &map, 1, Fate::Good), author);
         self.write(cluster, config::secret(&site.location, component, &secret, 1), author);
         site.settings.push(Settings { component, map, secret, config: 1, rotation: 1 });
         if component.shape != Shape::Worker {

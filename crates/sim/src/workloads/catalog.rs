@@ -207,7 +207,12 @@ pub(crate) enum Fate {
     BadImage,
     /// Their program ends soon after it started.
     Crashes,
+    /// Their configuration lacks [`NEEDED`], so that their container cannot be made.
+    Misconfigured,
 }
+
+/// The key of its configuration without which no component starts.
+pub(crate) const NEEDED: &str = "features";
 
 impl Template {
     /// The image that its containers run.

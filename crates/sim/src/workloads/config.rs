@@ -3,7 +3,7 @@
 use data_encoding::BASE64;
 use serde_json::{Value, json};
 
-use super::catalog::{Component, Location};
+use super::catalog::{Component, Fate, Location, NEEDED};
 use super::metadata::{Identity, Metadata, chart_annotations, chart_labels, environment_labels, merge};
 use strandline_model::Timestamp;
 
@@ -13,12 +13,13 @@ pub const SECRET_CANARY: &str = "strandline-canary-";
 /// [`SECRET_CANARY`] as it begins in a Secret's `data`.
 pub const SECRET_CANARY_BASE64: &str = "c3RyYW5kbGluZS1jYW5hcnkt";
 
-/// The configuration of a component.
+/// The configuration of a component with this fate.
 pub(crate) fn config_map(
     location: &Location,
     component: &Component,
     identity: &Identity,
     config: u32,
+    fate: Fate,
 ) -> Value {
     let level = if config.is_multiple_of(5) { "debug" } else { "info" };
     let features = ["new-header", "fast-path", "retry-budget", "dark-mode", "bulk-edit"];
@@ -29,19 +30,15 @@ pub(crate) fn config_map(
          timeout: 5s\nrevision: {config}\n",
         location.environment, location.region, component.port
     );
+    let mut data = json!({"config.yaml": file, "log_level": level});
+    if fate != Fate::Misconfigured {
+        data[NEEDED] = features[..count.min(features.len())].join(",").into();
+    }
     Metadata::of(identity)
         .namespace(&location.namespace)
         .labels(chart_labels(location, component))
         .annotations(chart_annotations(location))
-        .object(
-            "v1",
-            "ConfigMap",
-            json!({"data": {
-                "config.yaml": file,
-                "log_level": level,
-                "features": features[..count.min(features.len())].join(","),
-            }}),
-        )
+        .object("v1", "ConfigMap", json!({"data": data}))
 }
 
 /// The credentials of a component; `rotation` counts how often they were replaced.

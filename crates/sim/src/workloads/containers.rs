@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::catalog::{Component, Location, Shape, Template};
+use super::catalog::{Component, Location, NEEDED, Shape, Template};
 use super::config::SECRET_CANARY;
 use super::metadata::{merge, pod_labels, selector_labels};
 
@@ -122,7 +122,7 @@ fn environment(location: &Location, component: &Component) -> Value {
         json!({"name": "REGION", "value": location.region}),
         json!({"name": "OTEL_EXPORTER_OTLP_ENDPOINT", "value": "http://otel-collector.observability:4317"}),
         from_config("LOG_LEVEL", "log_level"),
-        from_config("FEATURES", "features"),
+        from_config("FEATURES", NEEDED),
         from_secret("DATABASE_URL", "database_url"),
         from_secret("API_TOKEN", "api_token"),
     ];

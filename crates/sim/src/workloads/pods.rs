@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::catalog::{Location, Shape, Template};
+use super::catalog::{Location, NEEDED, Shape, Template};
 use super::containers::{pod_spec, template_annotations};
 use super::metadata::{Identity, Metadata, merge, pod_labels};
 use crate::api_server::seconds;
@@ -21,6 +21,8 @@ pub(crate) enum Stage {
     Creating,
     /// Its image cannot be pulled; `true` while the next attempt is waited for.
     PullFailed(bool),
+    /// Its container cannot be made from its configuration.
+    ConfigFailed,
     /// Its program runs and does not answer yet.
     Starting,
     /// It answers.
@@ -97,7 +99,11 @@ impl Pod {
 
     const fn phase(&self) -> &'static str {
         match self.stage {
-            Stage::Pending | Stage::Scheduled | Stage::Creating | Stage::PullFailed(_) => "Pending",
+            Stage::Pending
+            | Stage::Scheduled
+            | Stage::Creating
+            | Stage::PullFailed(_)
+            | Stage::ConfigFailed => "Pending",
             Stage::Starting | Stage::Ready | Stage::Exited | Stage::BackOff => "Running",
             Stage::Stopped => "Succeeded",
         }
@@ -241,7 +247,7 @@ fn container_status(location: &Location, pod: &Pod) -> Value {
     let running = matches!(pod.stage, Stage::Starting | Stage::Ready);
     let mut status = json!({
         "name": template.component.name,
-        "state": state(pod, &image),
+        "state": state(location, pod, &image),
         "lastState": {},
         "ready": pod.is_ready(),
         "restartCount": pod.restarts,
@@ -261,7 +267,12 @@ fn container_status(location: &Location, pod: &Pod) -> Value {
     status
 }
 
-fn state(pod: &Pod, image: &str) -> Value {
+/// What the kubelet says where the configuration lacks what a container needs.
+pub(crate) fn lacks_key(location: &Location, component: &str) -> String {
+    format!("couldn't find key {NEEDED} in ConfigMap {}/{component}-config", location.namespace)
+}
+
+fn state(location: &Location, pod: &Pod, image: &str) -> Value {
     let waiting = |reason: &str, message: Option<String>| match message {
         Some(message) => json!({"waiting": {"reason": reason, "message": message}}),
         None => json!({"waiting": {"reason": reason}}),
@@ -277,6 +288,10 @@ fn state(pod: &Pod, image: &str) -> Value {
                 "rpc error: code = NotFound desc = failed to pull and unpack image \"{image}\": not found"
             )),
         ),
+        Stage::ConfigFailed => {
+            let name = pod.template.component.name;
+            waiting("CreateContainerConfigError", Some(lacks_key(location, name)))
+        }
         Stage::Starting | Stage::Ready => json!({"running": {"startedAt": seconds(pod.started)}}),
         Stage::BackOff => {
             let wait = back_off_seconds(pod.restarts);

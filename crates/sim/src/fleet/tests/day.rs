@@ -7,6 +7,8 @@ use serde_json::Value;
 use super::{hours, invariants, minutes, options, text};
 use crate::api_server::ApiServer;
 use crate::fleet::{Fleet, FleetOptions};
+use crate::workloads::catalog::NEEDED;
+use strandline_model::DeploymentSpec;
 
 /// The reason of a Deployment's condition `Progressing`.
 fn progress(deployment: &Value) -> &str {
@@ -102,9 +104,44 @@ fn an_incident_comes_soon_where_it_is_wanted() {
         (environment.id.as_str(), *at),
         ("shop.cart.production.eu-region", options.start.plus(minutes(45)))
     );
-    fleet.step(*at);
     let cart = |fleet: &Fleet| deployment(fleet, 2, "shop-cart-production", "cart");
+    let image = |fleet: &Fleet| text(&cart(fleet), "/spec/template/spec/containers/0/image").to_owned();
+    let settings = |fleet: &Fleet| {
+        let map = fleet.servers()[2].object("", "ConfigMap", "shop-cart-production", "cart-config").unwrap();
+        map["data"].clone()
+    };
+    let (image_before, before) = (image(&fleet), settings(&fleet));
+    fleet.step(*at);
     assert_eq!(progress(&cart(&fleet)), "ProgressDeadlineExceeded");
+    assert_eq!(image(&fleet), image_before, "only settings were changed");
+    assert!(before[NEEDED].is_string() && settings(&fleet)[NEEDED].is_null(), "{before}");
+    let reasons = waiting_reasons(&fleet.servers()[2], "shop-cart-production");
+    assert!(reasons.contains("CreateContainerConfigError"), "{reasons:?}");
     fleet.step(at.plus(hours(1)));
     assert_eq!(progress(&cart(&fleet)), "NewReplicaSetAvailable", "healed");
+    assert_eq!(settings(&fleet), before, "taken back");
+}
+
+#[test]
+fn three_hours_have_room_for_every_incident() {
+    let options = FleetOptions { opens_with_incident: true, history: hours(3), ..options(1) };
+    let mut fleet = Fleet::new(&options);
+    let mut incidents = fleet.incidents();
+    incidents.sort_by_key(|(_, at)| *at);
+    let places = [
+        (2, "shop-cart-production", "cart"),
+        (0, "payments-api-production", "api"),
+        (1, "search-indexer-staging", "indexer"),
+    ];
+    for ((environment, at), (cluster, namespace, name)) in incidents.into_iter().zip(places) {
+        fleet.step(at);
+        let deployment = deployment(&fleet, cluster, namespace, name);
+        assert_eq!(progress(&deployment), "ProgressDeadlineExceeded", "{} at {at}", environment.id);
+    }
+    let people = |deployments: &[DeploymentSpec]| -> BTreeSet<(String, String)> {
+        deployments.iter().map(|one| (one.sha.clone(), one.user.clone())).collect()
+    };
+    let deployments = fleet.take_deployments();
+    let commits: BTreeSet<&str> = deployments.iter().map(|one| one.sha.as_str()).collect();
+    assert_eq!(people(&deployments).len(), commits.len(), "one person starts the pipeline of a commit");
 }
