@@ -8,6 +8,8 @@ use http::StatusCode;
 
 use self::rows::Layout;
 pub(super) use self::rows::{LAYOUT, Pair, Row};
+use super::around;
+use super::deployments;
 use super::field::Field;
 use super::render::html;
 use super::shell::{Badge, Shell};
@@ -23,12 +25,12 @@ use crate::http::params::{AT, CHILDREN, CLUSTER, CONTINUE, FROM, IGNORE, INCLUDE
 use crate::http::problem::Problem;
 use crate::http::request::Request;
 use crate::http::respond::Response;
-use strandline_model::{EnvironmentId, Kind, Timestamp, Uid};
+use strandline_model::{At, EnvironmentId, Kind, Offset, Timestamp, Uid};
 use strandline_object_diff::{Comparison, Line, Mark, NameMap, lines};
 use strandline_protocol::{
     Answer, ChangeType, EnvironmentAt, EnvironmentDiff, ResourceChange, ResourceDiff, Snapshot, StateAt,
 };
-use strandline_query::ResourceRef;
+use strandline_query::{GetResource, QueryError, ResourceRef, Scope};
 use strandline_syntax::percent_encode;
 
 /// One side of what is compared.
@@ -92,6 +94,8 @@ struct DiffPage {
     renamed: Option<(String, &'static str, String)>,
     ways: Vec<Way>,
     layouts: Vec<Way>,
+    /// Deployments that ran between the two moments.
+    deployments: Vec<deployments::Line>,
     blocks: Vec<Block>,
     /// The next page.
     next: Option<String>,
@@ -107,8 +111,15 @@ pub(super) async fn of_environment(state: AppState, request: Request) -> Result<
     let (at, question) = EnvironmentQuestion::read(&mut read, &state, id, page);
     read.word::<Layout>(LAYOUT);
     read.finish()?;
-    let found = question.ask(&state, &auth::scope(&request)?, at).await?;
-    html(StatusCode::OK, &environment_view(&request, &found, state.clock.now()))
+    let (scope, now) = (auth::scope(&request)?, state.clock.now());
+    let found = question.ask(&state, &scope, at).await?;
+    let mut page = environment_view(&request, &found, now);
+    if found.from.id == found.to.id
+        && let (Some(from), Some(to)) = (found.from.time, found.to.time)
+    {
+        page.deployments = around::find(&state, &scope, &[found.to.id], (from, to), now).await?;
+    }
+    html(StatusCode::OK, &page)
 }
 
 /// The page of a resource.
@@ -117,10 +128,37 @@ pub(super) async fn of_resource(state: AppState, request: Request) -> Result<Res
     let mut read = request.query.reader();
     let resource = ResourceRef::new(&Uid::new(request.argument(0)), request.query.one(CLUSTER));
     let (to, question) = of_one(&mut read, &state, resource);
+    let is_one = question.from.is_none();
     read.word::<Layout>(LAYOUT);
     read.finish()?;
-    let found = state.queries.ask(&auth::scope(&request)?, to, question).await?;
-    html(StatusCode::OK, &resource_view(&request, &found, state.clock.now()))
+    let (scope, now) = (auth::scope(&request)?, state.clock.now());
+    let found = state.queries.ask(&scope, to, question).await?;
+    let mut page = resource_view(&request, &found, now);
+    let ResourceDiff { id, key, from, to, .. } = &found.value;
+    // What one version changed happened when that was observed, however old the one before is.
+    let changed = to.version.as_ref().filter(|_| is_one).map(|version| version.observed_at);
+    if let (Some(earlier), Some(later)) = (changed.or(from.time), changed.or(to.time)) {
+        let environments = of_either(&state, &scope, (id, &key.cluster), [to.offset, from.offset]).await?;
+        page.deployments = around::find(&state, &scope, &environments, (earlier, later), now).await?;
+    }
+    html(StatusCode::OK, &page)
+}
+
+/// The environments of a resource at the first of these moments at which it was there.
+async fn of_either(
+    state: &AppState,
+    scope: &Scope,
+    (uid, cluster): (&Uid, &str),
+    moments: [Offset; 2],
+) -> Result<Vec<EnvironmentId>, Problem> {
+    for moment in moments {
+        match state.queries.ask(scope, At::Offset(moment), GetResource::new(uid, Some(cluster))).await {
+            Ok(found) => return Ok(found.value.environments),
+            Err(QueryError::NotFound { .. }) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(Vec::new())
 }
 
 /// How the differences are laid out; what is wrong with the parameter was said where it was read.
@@ -190,6 +228,7 @@ fn page(
         renamed: None,
         ways: Vec::new(),
         layouts: layouts(request),
+        deployments: Vec::new(),
         blocks: Vec::new(),
         next: None,
         json: api(""),

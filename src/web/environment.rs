@@ -20,7 +20,7 @@ use super::{deployments, links, projects, timeline, why};
 use crate::app::{AppState, LinkTemplates};
 use crate::format::{lasted, per_cent, visible, worsened};
 use crate::http::auth;
-use crate::http::params::{CLUSTER, COLLAPSE, CONTINUE, GROUP, ParameterReader, UNDER, WINDOW};
+use crate::http::params::{CLUSTER, COLLAPSE, CONTINUE, FROM, GROUP, ParameterReader, UNDER, WINDOW};
 use crate::http::problem::Problem;
 use crate::http::request::Request;
 use crate::http::respond::Response;
@@ -265,6 +265,10 @@ fn view(
     let shell = Shell::new(&title, request, snapshot, now).live(&this, snapshot);
     let now = reference(request, snapshot, now);
     let id = percent_encode(environment.id.as_str());
+    let compare = |onset: &Onset| {
+        let from = timeline::before_causes(onset).to_string();
+        shell.href(&format!("/environments/{id}/diff"), &[(FROM, &from)])
+    };
     let json = |of: &str| shell.href(&format!("/api/v1/environments/{id}/{of}"), &[]);
     let blind = !snapshot.coverage.complete;
     let part = wanted.filter.under.as_ref().map(|uid| part(found.shown.graph(), uid, &wanted.filter));
@@ -285,10 +289,10 @@ fn view(
         left: found.left.as_ref().and_then(deployments::left),
         why: found.why.as_ref().map(|found| why::Section::new(&shell, found, blind)),
         why_json: json("why"),
-        before: found
-            .onset
-            .as_ref()
-            .map(|onset| timeline::Before::new(&shell, request, onset, now, json("onset"))),
+        before: found.onset.as_ref().map(|onset| timeline::Before {
+            compare: Some(compare(onset)),
+            ..timeline::Before::new(&shell, request, onset, now, json("onset"))
+        }),
         tabs: tabs(&shell, &id, wanted),
         panel: Panel::new(&shell, request, environment, (wanted, &templates.deployments), &found.shown, now),
         part,

@@ -3,6 +3,7 @@
 
 mod address;
 mod agents;
+mod around;
 mod assets;
 mod changes;
 mod chip;

@@ -3,6 +3,8 @@
 mod versions;
 pub(super) mod yaml;
 
+use std::time::Duration;
+
 use askama::Template;
 use http::StatusCode;
 
@@ -13,7 +15,7 @@ use super::rail::{self, Span};
 use super::render::html;
 use super::shell::{Badge, Shell, Time, reference};
 use super::strip::Strip;
-use super::{edges, events, graph, images, links, live, timeline};
+use super::{around, deployments, edges, events, graph, images, links, live, timeline};
 use crate::app::{AppState, LinkTemplate};
 use crate::format::{clock_time, visible};
 use crate::http::auth;
@@ -23,10 +25,12 @@ use crate::http::request::Request;
 use crate::http::respond::Response;
 use strandline_model::{At, ChangedBy, Health, Kind, ResourceKey, Timestamp, Uid};
 use strandline_object_diff::Lens;
-use strandline_protocol::{FoldedEvent, Page, ResourceDetail, ResourceEdge, Snapshot, Timeline};
+use strandline_protocol::{
+    Answer, FoldedEvent, Onset, Page, Rank, ResourceDetail, ResourceEdge, Snapshot, Timeline,
+};
 use strandline_query::{
-    EventFilter, GetResource, GetResourceTimeline, ListClusters, ListResourceEdges, ListResourceEvents,
-    ListResourceVersions, PageRequest, QueryError, Scope,
+    EventFilter, GetResource, GetResourceOnset, GetResourceTimeline, ListClusters, ListResourceEdges,
+    ListResourceEvents, ListResourceVersions, OnsetFilter, PageRequest, QueryError, Scope,
 };
 use strandline_syntax::percent_encode;
 
@@ -76,6 +80,10 @@ struct ResourcePage {
     changes: String,
     /// None when the resource was not there at the moment.
     facts: Option<Facts>,
+    /// What changed before something went wrong with it.
+    before: Option<timeline::Before>,
+    /// Deployments that ran in that time.
+    deployments: Vec<deployments::Line>,
     strip: Option<Strip>,
     history: History,
     history_json: String,
@@ -98,6 +106,8 @@ struct ResourceData {
     detail: Option<ResourceDetail>,
     snapshot: Snapshot,
     versions: Versions,
+    /// None where nothing is wrong with it, or where that is not known.
+    onset: Option<Onset>,
     /// None where it was not there yet.
     timeline: Option<Timeline>,
     events: Vec<FoldedEvent>,
@@ -116,7 +126,22 @@ pub(super) async fn page(state: AppState, request: Request) -> Result<Response, 
     let lens = versions::lens().ignoring(state.presentation.ignored.iter().cloned());
     let of = (&found.uid, request.query.one(CLUSTER));
     let rail = rail::of_resource(&state, &scope, &request, of, span, &found.snapshot).await?;
-    let mut page = view(&request, found, (&lens, &state.presentation.links.resources), state.clock.now());
+    let now = state.clock.now();
+    let told = |onset: &Onset| onset.causes.iter().any(|change| change.rank == Rank::Deployment);
+    let around = match &found.detail {
+        Some(detail) if is_sick(detail) && !found.onset.as_ref().is_some_and(told) => {
+            let since = detail.resource.health_since;
+            // What was sick when it was first seen became so at some time before.
+            let span = found.onset.as_ref().map_or_else(
+                || (since.minus(Duration::from_secs(Onset::WINDOW_SECONDS)), since),
+                |onset| (onset.looked_at_since, onset.from),
+            );
+            around::find(&state, &scope, &detail.environments, span, now).await?
+        }
+        _ => Vec::new(),
+    };
+    let mut page = view(&request, found, (&lens, &state.presentation.links.resources), now);
+    page.deployments = around;
     page.shell = page.shell.with_rail(rail);
     html(status, &page)
 }
@@ -166,7 +191,26 @@ async fn find(
     let edges =
         if_there(queries.ask(scope, then, ListResourceEdges::new(&uid, cluster, &edges::first())).await)?;
     let events = events.map(|page| page.items).unwrap_or_default();
-    Ok(ResourceData { uid, key, detail, snapshot, versions, timeline, events, edges })
+    let onset = match detail.as_ref().is_some_and(is_sick) {
+        true => {
+            let question = GetResourceOnset::new(&uid, cluster, OnsetFilter::default());
+            onset_if_known(queries.ask(scope, then, question).await)?
+        }
+        false => None,
+    };
+    Ok(ResourceData { onset, uid, key, detail, snapshot, versions, timeline, events, edges })
+}
+
+fn is_sick(detail: &ResourceDetail) -> bool {
+    detail.resource.health.is_some_and(Health::needs_attention)
+}
+
+/// What changed before something went wrong, if that is known.
+fn onset_if_known(found: Result<Answer<Onset>, QueryError>) -> Result<Option<Onset>, Problem> {
+    match found {
+        Err(QueryError::OnsetUnknown { .. }) => Ok(None),
+        found => Ok(if_there(found)?.map(|found| found.value)),
+    }
 }
 
 /// What is said of something, if it is there at the moment.
@@ -184,7 +228,8 @@ fn view(
     (lens, templates): (&Lens, &[LinkTemplate]),
     now: Timestamp,
 ) -> ResourcePage {
-    let ResourceData { uid, key, detail, snapshot, versions, timeline, events: said, edges: linked } = found;
+    let ResourceData { uid, key, detail, snapshot, versions, onset, timeline, events: said, edges: linked } =
+        found;
     let key = key.as_ref();
     let name = key.map_or(uid.as_str(), |key| &key.name);
     let kind = key.map_or("Resource", |key| &key.kind.kind);
@@ -212,6 +257,8 @@ fn view(
         events_json: json("/events"),
         health_json: json("/health"),
         history_json: json("/history"),
+        before: onset.map(|onset| timeline::Before::new(&shell, request, &onset, now, json("/onset"))),
+        deployments: Vec::new(),
         edges_json: json("/edges"),
         linked_further: linked.as_ref().is_some_and(|page| page.metadata.next.is_some()),
         drawing: graph::relations(
@@ -337,7 +384,9 @@ pub(super) fn rendered(
         items: linked(),
         metadata: strandline_protocol::PageMetadata::new(snapshot.clone(), None),
     });
-    let found = ResourceData { uid, key, detail: Some(detail), snapshot, versions, timeline, events, edges };
+    let onset = Some(crate::format::fixtures::onset());
+    let detail = Some(detail);
+    let found = ResourceData { uid, key, detail, snapshot, versions, onset, timeline, events, edges };
     super::tests::text(&view(request, found, (&versions::lens(), &[]), NOON))
 }
 

@@ -1,5 +1,7 @@
 //! What happened over time, as lanes below the bar of health, and what changed before something went wrong.
 
+use std::time::Duration;
+
 use super::deployments;
 use super::shell::{Badge, Shell, Time};
 use super::strip::Strip;
@@ -8,11 +10,12 @@ use crate::format::{
     Places, age, clock_time, difference_line, entry_subject, entry_words, grouped, lasted, level, no_cause,
     visible,
 };
-use crate::http::params::{AT, SINCE};
+use crate::http::params::{AT, CLUSTER, SINCE};
 use crate::http::request::Request;
-use strandline_model::Timestamp;
-use strandline_protocol::{Bucket, Entry, Onset, OnsetChange, Timeline};
+use strandline_model::{Offset, ResourceKey, Timestamp, Uid};
+use strandline_protocol::{Bucket, Entry, Onset, OnsetChange, Rank, Timeline};
 use strandline_query::{PageRequest, TimelineFilter};
+use strandline_syntax::percent_encode;
 
 /// Parts of the axis.
 const BUCKETS: usize = 96;
@@ -73,6 +76,8 @@ pub(super) struct Line {
     /// The subject's page; none for what has none.
     pub(super) href: Option<String>,
     pub(super) words: String,
+    /// What differs by it in full; none for what is no change of an object.
+    pub(super) diff: Option<String>,
     pub(super) class: &'static str,
 }
 
@@ -178,6 +183,7 @@ fn line(shell: &Shell, request: &Request, entry: &Entry, now: Timestamp) -> Line
     let last = entry.offset.get().saturating_sub(1);
     let before = gone.then(|| Shell { keep: format!("?at={last}"), ..Shell::bare("") });
     let deployment = entry.deployment.as_ref().map(|deployment| deployments::href(shell, &deployment.spec));
+    let changed = resource.filter(|(uid, _)| entry.what == "changed" && !uid.as_str().is_empty());
     let class = match (entry.what.as_str(), &entry.health) {
         ("warned", _) => "degraded",
         ("unwatched", _) => "unknown",
@@ -192,8 +198,16 @@ fn line(shell: &Shell, request: &Request, entry: &Entry, now: Timestamp) -> Line
             .map(|(uid, key)| resource_href(before.as_ref().unwrap_or(shell), uid, &key.cluster))
             .or(deployment),
         words: visible(&entry_words(entry)).into_owned(),
+        diff: changed.map(|(uid, key)| difference(uid, key, entry.offset)),
         class,
     }
+}
+
+/// Where a change of a resource is told in full.
+fn difference(uid: &Uid, key: &ResourceKey, offset: Offset) -> String {
+    let uid = percent_encode(uid.as_str());
+    let cluster = percent_encode(&key.cluster);
+    format!("/resources/{uid}/diff?{}={offset}&{}={cluster}", AT.name, CLUSTER.name)
 }
 
 /// The bar of health with the lanes below it; both in the API are at these addresses.
@@ -237,6 +251,22 @@ pub(super) struct Before {
     /// Causes and effects that are not listed, in words; empty for none.
     pub(super) further: String,
     pub(super) json: String,
+    /// The same compared with how it was before the likeliest causes; none where nobody asks for it.
+    pub(super) compare: Option<String>,
+}
+
+/// The last moment before what is likeliest to have caused it: a rollout is well under way when it counts as failed.
+pub(super) fn before_causes(onset: &Onset) -> Timestamp {
+    let is_deployment = |change: &&OnsetChange| change.rank == Rank::Deployment;
+    let deployment = onset.causes.iter().find(is_deployment);
+    let change = onset.causes.iter().find(|change| change.rank == Rank::Cause);
+    let places = |change: &OnsetChange| {
+        let others = change.also.iter().map(|place| place.observed_at);
+        others.chain([change.entry.observed_at]).collect::<Vec<_>>()
+    };
+    let begun = deployment.into_iter().chain(change).flat_map(places);
+    let first = begun.chain([onset.not_before, onset.from]).min().unwrap_or(onset.from);
+    first.minus(Duration::from_secs(1)).to_the_second()
 }
 
 impl Before {
@@ -271,6 +301,7 @@ impl Before {
             no_cause: no_cause(onset),
             further: further.join(", "),
             json,
+            compare: None,
         }
     }
 }

@@ -8,7 +8,7 @@ use crate::format::{count_of, visible, word};
 use crate::http::params::{AT, FROM};
 use crate::http::request::Request;
 use crate::web::shell::{Badge, Shell, Time};
-use crate::web::timeline::{Before, Cause as Change};
+use crate::web::timeline::{Before, Cause as Change, before_causes};
 use crate::web::tree::resource_href;
 use strandline_model::{Health, Timestamp};
 use strandline_protocol::{EnvironmentCause, EnvironmentSummary, Onset, Snapshot};
@@ -66,8 +66,11 @@ pub(super) fn cards(
 ) -> Vec<Card> {
     let card = |(one, onset): &(EnvironmentSummary, Option<Onset>)| {
         let path = format!("/environments/{}", percent_encode(one.id.as_str()));
-        let before = onset.as_ref().map_or(one.since, |onset| onset.not_before.min(onset.from));
-        let before = before.minus(Duration::from_secs(1)).to_the_second().to_string();
+        let before = match onset {
+            Some(onset) => before_causes(onset),
+            None => one.since.minus(Duration::from_secs(1)).to_the_second(),
+        };
+        let before = before.to_string();
         let own = href(shell, one);
         let changes = onset.as_ref().map(|onset| Before::new(shell, request, onset, now, String::new()));
         let pinned = snapshot.offset.to_string();

@@ -92,7 +92,9 @@ fn what_changed_before_stands_below_why() {
         &[
             "Changes before it became Degraded",
             "in the 15m before",
-            "<span class=\"tag\">cause</span> <a class=\"name\" href=\"/resources/web?cluster=eu-west\">Deployment/web</a> changed spec",
+            "<span class=\"tag\">cause</span> <a class=\"name\" href=\"/resources/web?cluster=eu-west\">Deployment/web</a> <a href=\"/resources/web/diff?at=",
+            "cluster=eu-west\">changed spec",
+            "/diff?from=2026-11-20T11%3A56%3A59Z\">Compare with before</a>",
             "<code>spec.replicas: 3 → 5</code>",
             "60s before</a>",
             "5 follow-up changes",
