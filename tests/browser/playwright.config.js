@@ -1,8 +1,8 @@
-// Flows in Debian's chromium against a running server, which tests/it/browser.rs starts.
+// Flows in Debian's chromium against a running server, which tests/it/browser.rs or tests/it/incidents.rs starts.
 const { defineConfig } = require("@playwright/test");
 
 module.exports = defineConfig({
-  testDir: "./flows",
+  testDir: process.env.STRANDLINE_FOLDER,
   outputDir: process.env.STRANDLINE_BROWSER_OUTPUT,
   workers: 2,
   fullyParallel: true,

@@ -25,14 +25,14 @@ const HOSTILE: &str =
     "back-off <img src=x onerror=alert(1)> \"'><script>alert(1)</script> {{at}} restarting failed container";
 
 /// A browser, and what drives it.
-struct Browser {
+pub(crate) struct Browser {
     program: PathBuf,
     playwright: PathBuf,
 }
 
 impl Browser {
     /// The browser of this machine, if it has one; else this says that the test was not run.
-    fn find(test: &str) -> Option<Self> {
+    pub(crate) fn find(test: &str) -> Option<Self> {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let program =
             std::env::split_paths(&path).map(|folder| folder.join("chromium")).find(|one| one.is_file());
@@ -51,20 +51,23 @@ impl Browser {
         None
     }
 
-    /// Plays all flows, or those that `STRANDLINE_FLOWS` names.
-    async fn play(&self, server: &Server, scenario: &Value) -> Result<()> {
+    /// Plays all flows of a folder of `tests/browser`, or those that `STRANDLINE_FLOWS` names, against a server.
+    pub(crate) async fn play(&self, folder: &str, url: &str, scenario: &Value) -> Result<()> {
         let modules = self.playwright.join("node_modules");
         let flows = std::env::var("STRANDLINE_FLOWS").unwrap_or_default();
         let output = Command::new("node")
             .arg(modules.join("@playwright/test/cli.js"))
             .args(["test", "--config", "playwright.config.js"])
+            // Those that are named may all be of the other folder.
+            .args((!flows.is_empty()).then_some("--pass-with-no-tests"))
             .args(flows.split_whitespace())
             .current_dir(root().join("tests/browser"))
             .env("NODE_PATH", &modules)
-            .env("STRANDLINE_URL", server.url())
+            .env("STRANDLINE_URL", url)
+            .env("STRANDLINE_FOLDER", folder)
             .env("STRANDLINE_CHROMIUM", &self.program)
             .env("STRANDLINE_SCENARIO", scenario.to_string())
-            .env("STRANDLINE_BROWSER_OUTPUT", std::env::temp_dir().join("strandline-browser"))
+            .env("STRANDLINE_BROWSER_OUTPUT", std::env::temp_dir().join("strandline-browser").join(folder))
             .stdin(Stdio::null())
             .kill_on_drop(true)
             .output();
@@ -178,7 +181,7 @@ async fn pages_work_in_a_browser() -> Result<()> {
         "before": offset - 1, "deployment": 2,
     });
     let changing = tokio::spawn(keep_changing(Arc::clone(&simulated)));
-    let played = browser.play(&server, &scenario).await;
+    let played = browser.play("flows", server.url(), &scenario).await;
     changing.abort();
     played?;
     server.stop().await

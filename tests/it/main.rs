@@ -29,6 +29,7 @@ mod histories;
 mod hostile;
 mod https;
 mod hubs;
+mod incidents;
 mod kept_log;
 mod login;
 mod managed_clusters;
