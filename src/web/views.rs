@@ -3,6 +3,8 @@
 //! They are in a cookie of their browser: so they work without script, need no account, and nobody can make the server keep
 //! anything. A page of ours shows them as what they are, so that a cookie that somebody else set shows nothing but words and
 //! leads nowhere but to the start page.
+//!
+//! Why: docs/decisions/0042-views-of-readers-are-in-their-browser.md.
 
 use data_encoding::BASE64URL_NOPAD;
 use http::HeaderMap;
