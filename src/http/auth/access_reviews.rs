@@ -146,22 +146,19 @@ impl AccessReviews {
         (state.problem.is_none(), state.counts)
     }
 
-    /// Has the clusters say what somebody may read unless that is known. One that cannot be asked keeps nobody waiting for long,
-    /// and the others go on.
-    pub(super) async fn prepare(&self, subject: &Arc<Subject>, ways: &Ways) {
-        let clusters = subject.clusters.iter().map(|name| self.cluster(name));
-        join_all(clusters.map(|cluster| cluster.prepare(Arc::clone(subject), ways.clone()))).await;
-    }
-
-    /// What somebody may read, as far as that is known and not too old.
-    pub(super) fn places(&self, subject: &Subject, now: Timestamp) -> Places {
+    /// What somebody may read. The clusters say so unless it is known; one that cannot be asked keeps nobody waiting for long, and
+    /// the others go on.
+    pub(super) async fn places(&self, subject: &Arc<Subject>, ways: &Ways) -> Places {
         let digest = subject.digest();
-        let of_cluster = |name: &String| {
-            let entry = lock(&self.cluster(name).known).get(&digest).map(Arc::clone)?;
-            let found = lock(&entry.found).clone()?;
-            (found.asked.plus(LASTS + SLACK) > now).then(|| (name.clone(), found.namespaces))
-        };
-        Places::of_clusters(subject.clusters.iter().filter_map(of_cluster))
+        let clusters = subject.clusters.iter().map(|name| {
+            let cluster = self.cluster(name);
+            let entry = Arc::clone(lock(&cluster.known).get_or_insert(digest, Arc::default));
+            async move {
+                cluster.renew(&entry, subject, ways).await;
+                entry.namespaces(ways.clock.now()).map(|namespaces| (name.clone(), namespaces))
+            }
+        });
+        Places::of_clusters(join_all(clusters).await.into_iter().flatten())
     }
 }
 
@@ -183,6 +180,13 @@ impl Entry {
     fn is_due(&self, now: Timestamp) -> bool {
         lock(&self.found).as_ref().is_none_or(|found| found.asked.plus(RENEW) <= now)
     }
+
+    /// What is known and not too old.
+    fn namespaces(&self, now: Timestamp) -> Option<Namespaces> {
+        let found = lock(&self.found);
+        let found = found.as_ref().filter(|found| found.asked.plus(LASTS + SLACK) > now)?;
+        Some(Arc::clone(&found.namespaces))
+    }
 }
 
 impl Cluster {
@@ -195,8 +199,8 @@ impl Cluster {
         }
     }
 
-    async fn prepare(self: Arc<Self>, subject: Arc<Subject>, ways: Ways) {
-        let entry = Arc::clone(lock(&self.known).get_or_insert(subject.digest(), Arc::default));
+    /// Asks about somebody, if it is time to.
+    async fn renew(self: Arc<Self>, entry: &Arc<Entry>, subject: &Arc<Subject>, ways: &Ways) {
         if !entry.is_due(ways.clock.now()) {
             return;
         }
@@ -206,6 +210,7 @@ impl Cluster {
         if !entry.is_due(now) || self.is_left_alone(now) {
             return;
         }
+        let (entry, subject, ways) = (Arc::clone(entry), Arc::clone(subject), ways.clone());
         let task = tokio::spawn(async move {
             let asked = tokio::time::timeout(PATIENCE, self.ask(&subject, &ways)).await;
             let answer = asked.unwrap_or_else(|_| Err("it took too long".to_owned()));

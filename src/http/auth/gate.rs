@@ -26,8 +26,7 @@ impl Gate for Authenticator {
         }
         let caller = self.authenticated(context)?;
         let Some(subject) = &caller.subject else { return Ok(caller) };
-        self.access_reviews.prepare(subject, &self.ways).await;
-        let places = self.access_reviews.places(subject, self.clock.now());
+        let places = self.access_reviews.places(subject, &self.ways).await;
         Ok(Arc::new(Caller { places, ..(*caller).clone() }))
     }
 
