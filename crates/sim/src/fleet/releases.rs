@@ -165,7 +165,8 @@ impl World {
             let current = Arc::clone(&site.deployments[index].template);
             let component = current.component;
             let settings_only = plan.fate == Fate::Misconfigured;
-            let config = self.configure(site, component.name, plan.configures || settings_only, plan.fate);
+            let renews = plan.configures || settings_only;
+            let config = self.configure(site, component.name, plan.fate, |config| config + u32::from(renews));
             let version =
                 if settings_only { Arc::clone(&current.version) } else { plan.version.as_str().into() };
             let template = Template { component, version, config, fate: plan.fate, hash: String::new() };
@@ -190,7 +191,7 @@ impl World {
                 let template = Arc::clone(&set.template);
                 taken_back = Some(template.version.clone());
                 if site.deployments[index].template.fate == Fate::Misconfigured {
-                    self.restore_settings(site, &template);
+                    self.configure(site, template.component.name, Fate::Good, |_| template.config);
                 }
                 self.set_template(site, index, template);
             }
@@ -218,31 +219,26 @@ impl World {
         self.site_after(delay, site.id, SiteAction::Reconcile(index));
     }
 
-    /// Renews a component's configuration, if so wished, and returns its number.
-    fn configure(&self, site: &mut Site, component: &str, renew: bool, fate: Fate) -> u32 {
+    /// Writes a component's configuration if its number is another by `number`, and returns that.
+    fn configure(
+        &self,
+        site: &mut Site,
+        component: &str,
+        fate: Fate,
+        number: impl FnOnce(u32) -> u32,
+    ) -> u32 {
         let Some(settings) = site.settings.iter_mut().find(|settings| settings.component.name == component)
         else {
             return 1;
         };
-        if renew {
-            settings.config += 1;
+        let before = settings.config;
+        settings.config = number(before);
+        if settings.config != before {
             let Settings { component, map, config, .. } = settings;
             let object = config::config_map(&site.location, component, map, *config, fate);
             self.write(site.cluster, object, site.location.project.deployer);
         }
         settings.config
-    }
-
-    /// Writes the configuration as it was with a template.
-    fn restore_settings(&self, site: &mut Site, template: &Template) {
-        let name = template.component.name;
-        let Some(settings) = site.settings.iter_mut().find(|settings| settings.component.name == name) else {
-            return;
-        };
-        settings.config = template.config;
-        let Settings { component, map, config, .. } = settings;
-        let object = config::config_map(&site.location, component, map, *config, Fate::Good);
-        self.write(site.cluster, object, site.location.project.deployer);
     }
 
     /// Replaces the credentials of some site.
