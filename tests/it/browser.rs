@@ -1,6 +1,5 @@
 //! Pages in a real browser: the flows of `tests/browser` against a running server, by Playwright.
 
-use std::io::Write;
 use std::path::PathBuf;
 use std::process::Stdio;
 use std::sync::Arc;
@@ -12,6 +11,7 @@ use strandline_sim::api_server::{ApiServer, builtin_kinds};
 use tokio::process::Command;
 
 use crate::checkout::root;
+use crate::not_run::not_run;
 use crate::server::{Result, Server, items};
 
 /// How long the browser may take for all flows; a bound on hanging.
@@ -43,11 +43,7 @@ impl Browser {
             (None, _) => "chromium is not installed",
             (_, None) => "STRANDLINE_PLAYWRIGHT names no folder; run tests/browser/fetch",
         };
-        let line = format!("NOT RUN: {test}: {why}");
-        let required = std::env::var_os("STRANDLINE_REQUIRE_BROWSER").is_some_and(|value| value == "1");
-        assert!(!required, "{line}");
-        // Not `eprintln!`, which the test runner hides when a test passes.
-        let _ = writeln!(std::io::stderr(), "{line}");
+        not_run(test, why, "STRANDLINE_REQUIRE_BROWSER");
         None
     }
 

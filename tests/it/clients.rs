@@ -2,7 +2,6 @@
 //! running server.
 
 use std::collections::BTreeSet;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -13,6 +12,7 @@ use tokio::process::Command;
 use crate::checkout::{read, root};
 use crate::documents::lines;
 use crate::kept_log::unpack;
+use crate::not_run::not_run;
 use crate::server::{Result, Server};
 
 /// A bound on hanging.
@@ -47,11 +47,11 @@ fn installed(test: &str) -> Option<PathBuf> {
     if folder.is_some() {
         return folder;
     }
-    let line = format!("NOT RUN: {test}: STRANDLINE_CLIENTS names no folder; run tests/clients/fetch");
-    let required = std::env::var_os("STRANDLINE_REQUIRE_CLIENTS").is_some_and(|value| value == "1");
-    assert!(!required, "{line}");
-    // Not `eprintln!`, which the test runner hides when a test passes.
-    let _ = writeln!(std::io::stderr(), "{line}");
+    not_run(
+        test,
+        "STRANDLINE_CLIENTS names no folder; run tests/clients/fetch",
+        "STRANDLINE_REQUIRE_CLIENTS",
+    );
     None
 }
 

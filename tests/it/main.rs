@@ -35,6 +35,7 @@ mod login;
 mod managed_clusters;
 mod monitoring;
 mod namespaces;
+mod not_run;
 mod old_logs;
 mod openid;
 mod package;

@@ -1,13 +1,13 @@
 //! The Debian package: installed, upgraded and removed in a root of its own, and its unit as systemd reads it.
 
 use std::fs;
-use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use strandline::config::parse;
 
 use crate::checkout::{files, read, root};
+use crate::not_run::left_out;
 use crate::server::{PROGRAM, Result};
 
 const UNIT: &str = "deploy/debian/strandline.service";
@@ -17,8 +17,7 @@ fn skip_without(test: &str, program: &str) -> bool {
     if Command::new(program).arg("--version").output().is_ok_and(|output| output.status.success()) {
         return false;
     }
-    // Not `eprintln!`, which the test runner hides when a test passes.
-    let _ = writeln!(io::stderr(), "NOT RUN: {test}: {program} is missing");
+    left_out(test, &format!("{program} is missing"));
     true
 }
 

@@ -5,17 +5,17 @@
 mod kinds;
 mod witness;
 
-use std::io::Write as _;
 use std::time::Duration;
 
 use self::witness::Witness;
 use crate::control_plane::harness::{ControlPlane, skip_without_control_plane};
+use crate::not_run::left_out;
 use crate::server::{Result, Server};
 
 /// Some take minutes and are played by `just past`; elsewhere they say that they did not run.
 fn is_left_out(test: &str) -> bool {
     if std::env::var_os("STRANDLINE_PAST").is_none() {
-        let _ = writeln!(std::io::stderr(), "NOT RUN: {test}: run `just past`");
+        left_out(test, "run `just past`");
         return true;
     }
     skip_without_control_plane(test)

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::io::{self, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value;
 
 use crate::checkout::root;
+use crate::not_run::left_out;
 use crate::server::{PROGRAM, Result};
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -25,8 +26,7 @@ fn output(command: &mut Command) -> Result<String> {
 fn skip_without(test: &str, programs: &[&str]) -> bool {
     let missing = programs.iter().find(|program| Command::new(program).output().is_err());
     let Some(missing) = missing else { return false };
-    // Not `eprintln!`, which the test runner hides when a test passes.
-    let _ = writeln!(io::stderr(), "NOT RUN: {test}: {missing} is missing");
+    left_out(test, &format!("{missing} is missing"));
     true
 }
 

@@ -1,7 +1,6 @@
 //! Helm as its users run it, built by tests/packaging/build.
 
 use std::env;
-use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
@@ -9,6 +8,7 @@ use tempfile::TempDir;
 use tokio::process::Command;
 
 use crate::checkout::root;
+use crate::not_run::not_run;
 use crate::server::Result;
 
 const VARIABLE: &str = "STRANDLINE_PACKAGING";
@@ -26,11 +26,7 @@ fn tools() -> Result<PathBuf, String> {
 /// Says that a test needs Helm where there is none, and that it must then return; a failure where it is required.
 pub(super) fn skip_without_helm(test: &str) -> bool {
     let Err(why) = tools() else { return false };
-    let line = format!("NOT RUN: {test}: {why}; run tests/packaging/build");
-    let required = env::var_os("STRANDLINE_REQUIRE_PACKAGING").is_some_and(|value| value == "1");
-    assert!(!required, "{line}");
-    // Not `eprintln!`, which the test runner hides when a test passes.
-    let _ = writeln!(io::stderr(), "{line}");
+    not_run(test, &format!("{why}; run tests/packaging/build"), "STRANDLINE_REQUIRE_PACKAGING");
     true
 }
 

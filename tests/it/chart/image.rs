@@ -2,7 +2,6 @@
 
 use std::ffi::OsString;
 use std::fs;
-use std::io::{self, Write as _};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -17,6 +16,7 @@ use super::block;
 use super::helm::{Helm, skip_without_helm};
 use crate::checkout::root;
 use crate::control_plane::harness::{ControlPlane, skip_without_control_plane};
+use crate::not_run::left_out;
 use crate::server::{PROGRAM, Result, get, items};
 
 /// A static program to be tested in the place of the one that the tests were built with, as `just image` names it.
@@ -39,9 +39,7 @@ fn skip(test: &str) -> bool {
     if sandbox.output().is_ok_and(|output| output.status.success()) {
         return false;
     }
-    let line = format!("NOT RUN: {test}: bwrap is missing or may make no user namespace; install bubblewrap");
-    // Not `eprintln!`, which the test runner hides when a test passes.
-    let _ = writeln!(io::stderr(), "{line}");
+    left_out(test, "bwrap is missing or may make no user namespace; install bubblewrap");
     true
 }
 

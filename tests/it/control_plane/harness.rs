@@ -11,13 +11,14 @@ use std::env;
 use std::error::Error;
 use std::fs::{self, File};
 use std::hash::{BuildHasher, Hasher};
-use std::io::{self, Write as _};
+use std::io::Write as _;
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::not_run::not_run;
 use tempfile::{NamedTempFile, TempDir};
 use tokio::process::{Child, Command};
 use tokio::time::{sleep, timeout};
@@ -50,11 +51,7 @@ pub(crate) fn skip_without_control_plane(test: &str) -> bool {
     let Err(why) = ControlPlane::assets() else {
         return false;
     };
-    let line = format!("NOT RUN: {test}: {why}; run tests/control-plane/build");
-    let required = env::var_os("STRANDLINE_REQUIRE_CONTROL_PLANE").is_some_and(|value| value == "1");
-    assert!(!required, "{line}");
-    // Not `eprintln!`, which the test runner hides when a test passes. Without a stderr nobody reads it anyway.
-    let _ = writeln!(io::stderr(), "{line}");
+    not_run(test, &format!("{why}; run tests/control-plane/build"), "STRANDLINE_REQUIRE_CONTROL_PLANE");
     true
 }
 

@@ -1,8 +1,6 @@
 //! A real Prometheus that scrapes a server each second and evaluates alerts.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::env;
-use std::io::{self, Write as _};
 use std::net::TcpListener;
 use std::path::Path;
 use std::process::Stdio;
@@ -12,6 +10,7 @@ use serde_json::Value;
 use strandline_syntax::percent_encode;
 use tokio::process::{Child, Command};
 
+use crate::not_run::not_run;
 use crate::server::{Result, get};
 
 /// How long anything may take to come about; a bound on hanging, not on speed.
@@ -27,11 +26,11 @@ pub(super) fn skip_without_prometheus(test: &str) -> bool {
     let Some(missing) = ["prometheus", "promtool"].into_iter().find(|program| !runs(program)) else {
         return false;
     };
-    let line = format!("NOT RUN: {test}: there is no {missing}; install Debian's prometheus");
-    let required = env::var_os("STRANDLINE_REQUIRE_PROMETHEUS").is_some_and(|value| value == "1");
-    assert!(!required, "{line}");
-    // Not `eprintln!`, which the test runner hides when a test passes.
-    let _ = writeln!(io::stderr(), "{line}");
+    not_run(
+        test,
+        &format!("there is no {missing}; install Debian's prometheus"),
+        "STRANDLINE_REQUIRE_PROMETHEUS",
+    );
     true
 }
 
