@@ -18,13 +18,10 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags};
-use strandline::app::Announcement;
-use strandline::catalog::QuotaConfig;
 use strandline::http::auth::AccessConfig;
-use strandline::service::{Options, RetentionConfig, Service};
+use strandline::service::{Options, Service};
 use strandline_clock::{Clock, SystemClock};
 use strandline_model::Source;
-use strandline_redact::Choices;
 use strandline_view::Projector;
 use strandline_view::ruleset::RuleSet;
 use tokio_util::sync::CancellationToken;
@@ -134,30 +131,9 @@ fn record(directory: &Path) {
 /// The service itself, at the address it listens on.
 async fn serve(data: &Path, stop: &CancellationToken) -> SocketAddr {
     let options = Options {
-        data: data.to_owned(),
-        listen: SocketAddr::from(([127, 0, 0, 1], 0)),
         catalog: catalog(OBJECTS as u64),
-        namespace_environments: Vec::new(),
-        agent_folders: Vec::new(),
-        hosts: Vec::new(),
-        tls: None,
-        origins: strandline::http::Origins::default(),
-        clusters: Vec::new(),
-        hubs: Vec::new(),
-        traces: None,
-        trace_exporter: None,
-        cluster_folders: strandline::service::ClusterFolders::default(),
-        rules: RuleSet::default(),
         access: AccessConfig { allow_anonymous_read: true, ..AccessConfig::default() },
-        file: None,
-        presentation: strandline::app::Presentation::default(),
-        retention: RetentionConfig::default(),
-        redact: Choices::default(),
-        quotas: QuotaConfig::default(),
-        limits: strandline::service::ConnectionLimits::default(),
-        metrics: strandline::service::MetricsConfig::default(),
-        preparing: false,
-        announcement: Announcement::default(),
+        ..Options::new(data.to_owned(), SocketAddr::from(([127, 0, 0, 1], 0)))
     };
     let clock = Arc::new(SystemClock) as Arc<dyn Clock>;
     let service = Service::start(options, clock).await.expect("the service starts");

@@ -74,6 +74,7 @@ impl Config {
             traces: self.traces,
             trace_exporter: None,
             preparing: false,
+            witnesses: true,
             announcement: Announcement::default(),
         }
     }

@@ -51,13 +51,17 @@ mod tests {
 
     use super::*;
     use crate::app::Readiness;
+    use crate::service::options::{Options, Watched, WatchedSettings};
     use crate::service::readiness::Checks;
     use crate::service::rebuild::Rebuild;
+    use crate::service::running::Service;
     use strandline_clock::testing::Machine;
     use strandline_log::{LogReader, LogWriter, WriterHealth};
     use strandline_model::{Change, ClockEvent, Offset};
+    use strandline_sim::api_server::{ApiServer, builtin_kinds};
     use strandline_view::ViewStatus;
     use strandline_view::ruleset::RuleSet;
+    use strandline_watch::{ClusterAccess, ConnectSettings, Watcher, connect};
 
     #[test]
     fn a_lasting_jump_is_told_at_once_and_makes_the_service_unready_after_a_minute() {
@@ -76,6 +80,36 @@ mod tests {
         clock.witness("one", clock.now());
         let check = told();
         assert!(!check.ok && check.detail.contains("is 7200 s behind"), "{check:?}");
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn by_a_clock_of_its_own_a_service_takes_no_cluster_for_a_witness() {
+        let cluster = ApiServer::start("one", builtin_kinds()).await.unwrap();
+        let serve = async |witnesses| {
+            let connection = connect(&ConnectSettings::new(ClusterAccess::Url(cluster.url()))).await.unwrap();
+            let watchers = vec![Watcher { connection, namespaces: Vec::new() }];
+            let watched = Watched { name: "one".into(), watchers, settings: WatchedSettings::default() };
+            let data = tempfile::tempdir().unwrap();
+            let options = Options::new(data.path().to_owned(), "127.0.0.1:0".parse().unwrap());
+            let stands = Arc::new(Machine::default());
+            (
+                Service::start(Options { clusters: vec![watched], witnesses, ..options }, stands)
+                    .await
+                    .unwrap(),
+                data,
+            )
+        };
+        // The one that takes the server's time began last, so that the other could have taken it by then.
+        let ((alone, _alone), (witnessed, _witnessed)) = (serve(false).await, serve(true).await);
+        let is_right = |service: &Service| {
+            service.checks.checks().into_iter().find(|check| check.name == "clock").unwrap().ok
+        };
+        while is_right(&witnessed) {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        assert!(is_right(&alone));
+        alone.run_until(async {}).await.unwrap();
+        witnessed.run_until(async {}).await.unwrap();
     }
 
     #[tokio::test(start_paused = true)]

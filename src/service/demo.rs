@@ -20,21 +20,17 @@ use tokio_util::sync::CancellationToken;
 use self::notices::{Incident, past, worth_a_look};
 use super::end;
 use super::error::ServiceError;
-use super::options::{ClusterFolders, Options, Watched, WatchedSettings};
+use super::options::{Options, Watched, WatchedSettings};
 use super::readiness::Checks;
 use super::running::Service;
 use crate::app::{Announcement, Presentation};
 use crate::format::lasted;
-use crate::http::Origins;
 use crate::http::auth::AccessConfig;
-use crate::service::retention::RetentionConfig;
 use strandline_clock::{Clock, SystemClock};
 use strandline_log::{Appender, CatalogChange, LogReader};
 use strandline_model::{CatalogFact, EnvironmentFilter, GroupBy, Kind, SavedView, Source, Tier, Timestamp};
-use strandline_redact::Choices;
 use strandline_sim::fleet::{Fleet, FleetOptions};
 use strandline_view::ViewStatus;
-use strandline_view::ruleset::RuleSet;
 use strandline_watch::{ClusterAccess, ConnectSettings, Selection, Watcher};
 
 /// How much of the history passes in one step.
@@ -151,32 +147,16 @@ async fn run(
     }
     let starting = Service::start(
         Options {
-            data: data.clone(),
-            listen: options.listen,
             catalog: catalog(&fleet),
-            namespace_environments: Vec::new(),
-            agent_folders: Vec::new(),
-            hosts: Vec::new(),
-            tls: None,
-            origins: Origins::default(),
             clusters: clusters(&fleet).await?,
-            cluster_folders: ClusterFolders::default(),
-            hubs: Vec::new(),
-            traces: None,
-            trace_exporter: None,
-            rules: RuleSet::default(),
             // What is made up is nobody's secret.
             access: AccessConfig { allow_anonymous_read: true, ..AccessConfig::default() },
-            file: None,
             presentation: Presentation { views: views(), ..Presentation::default() },
-            // Made up too, they would lead nowhere.
-            retention: RetentionConfig::default(),
-            redact: Choices::default(),
-            quotas: crate::catalog::QuotaConfig::default(),
-            limits: crate::service::ConnectionLimits::default(),
-            metrics: crate::service::MetricsConfig::default(),
             preparing: recorded == 0,
+            // The servers tell the time of this machine, and not the one that the fleet has reached.
+            witnesses: false,
             announcement: announcement.clone(),
+            ..Options::new(data.clone(), options.listen)
         },
         Arc::clone(&clock) as Arc<dyn Clock>,
     );

@@ -217,6 +217,41 @@ pub struct Options {
     pub trace_exporter: Option<TraceExporter>,
     /// Whether `/readyz` is to wait for a word that all is prepared.
     pub preparing: bool,
+    /// Whether the clocks of clusters are evidence of what time it is.
+    pub witnesses: bool,
     /// What the start page says above all else.
     pub announcement: Announcement,
+}
+
+impl Options {
+    /// A service over a directory that watches nothing, lets nobody ask, and is else as one without any settings.
+    pub fn new(data: PathBuf, listen: SocketAddr) -> Self {
+        Options {
+            data,
+            listen,
+            catalog: Vec::new(),
+            namespace_environments: Vec::new(),
+            agent_folders: Vec::new(),
+            hosts: Vec::new(),
+            tls: None,
+            origins: Origins::default(),
+            clusters: Vec::new(),
+            cluster_folders: ClusterFolders::default(),
+            hubs: Vec::new(),
+            rules: RuleSet::default(),
+            access: AccessConfig::default(),
+            file: None,
+            presentation: Presentation::default(),
+            retention: RetentionConfig::default(),
+            redact: Choices::default(),
+            quotas: QuotaConfig::default(),
+            limits: ConnectionLimits::default(),
+            metrics: MetricsConfig::default(),
+            traces: None,
+            trace_exporter: None,
+            preparing: false,
+            witnesses: true,
+            announcement: Announcement::default(),
+        }
+    }
 }

@@ -195,7 +195,8 @@ impl Service {
         let sink = recording.then(|| appender.clone());
         watchers.keep("clock", move |stop| {
             let clusters = clusters.clone();
-            clock::follow(Arc::clone(&steady), move || clusters.server_times(), sink.clone(), stop)
+            let told = move || if options.witnesses { clusters.server_times() } else { Vec::new() };
+            clock::follow(Arc::clone(&steady), told, sink.clone(), stop)
         });
         let (data, files) = (options.data.clone(), retention.numbers.clone());
         watchers.keep("disk", move |stop| disk.clone().follow(data.clone(), files.clone(), stop));

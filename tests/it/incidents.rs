@@ -75,10 +75,14 @@ async fn three_incidents_are_solved_by_clicks_alone() -> Result<()> {
         .kill_on_drop(true)
         .spawn()?;
     let (url, started) = (format!("http://127.0.0.1:{port}"), Instant::now());
-    while get(&format!("{url}/readyz")).await.map(|(status, _)| status).unwrap_or(0) != 200 {
+    loop {
+        let answer = get(&format!("{url}/readyz?verbose")).await;
+        if matches!(answer, Ok((200, _))) {
+            break;
+        }
         let printed = std::fs::read_to_string(folder.path().join("output"))?;
         assert!(demo.try_wait()?.is_none(), "the demo ended: {printed}");
-        assert!(started.elapsed() < PATIENCE, "the demo never became ready: {printed}");
+        assert!(started.elapsed() < PATIENCE, "the demo never became ready: {answer:?} {printed}");
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
     let played = browser.play("incidents", &url, &truth(hours)?).await;

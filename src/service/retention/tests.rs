@@ -8,14 +8,11 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use serde_json::json;
 
 use super::*;
-use crate::http::auth::AccessConfig;
 use crate::service::{Options, Service};
 use strandline_clock::SystemClock;
 use strandline_log::{Catalog, CatalogChange, LogReader, LogWriter};
 use strandline_model::{CatalogFact, CatalogKind, ProjectSpec, Source, Timestamp};
 use strandline_query::testing::{observation, observe, record};
-use strandline_redact::Choices;
-use strandline_view::ruleset::RuleSet;
 
 const HOUR: Duration = Duration::from_secs(3600);
 
@@ -68,32 +65,8 @@ fn serve_until(
 ) -> Vec<String> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     runtime.block_on(async {
-        let options = Options {
-            data: directory.to_owned(),
-            listen: "127.0.0.1:0".parse().unwrap(),
-            catalog: Vec::new(),
-            namespace_environments: Vec::new(),
-            agent_folders: Vec::new(),
-            hosts: Vec::new(),
-            tls: None,
-            origins: crate::http::Origins::default(),
-            clusters: Vec::new(),
-            cluster_folders: crate::service::ClusterFolders::default(),
-            hubs: Vec::new(),
-            traces: None,
-            trace_exporter: None,
-            rules: RuleSet::default(),
-            access: AccessConfig::default(),
-            file: None,
-            presentation: crate::app::Presentation::default(),
-            retention,
-            redact: Choices::default(),
-            quotas: crate::catalog::QuotaConfig::default(),
-            limits: crate::service::ConnectionLimits::default(),
-            metrics: crate::service::MetricsConfig::default(),
-            preparing: false,
-            announcement: crate::app::Announcement::default(),
-        };
+        let listen = "127.0.0.1:0".parse().unwrap();
+        let options = Options { retention, ..Options::new(directory.to_owned(), listen) };
         let service = Service::start(options, Arc::new(SystemClock)).await.unwrap();
         let log = LogReader::open(directory).unwrap();
         let (address, mut told) = (service.address, Vec::<String>::new());
