@@ -144,14 +144,19 @@ fn record(directory: &Path, objects: usize) -> f64 {
 }
 
 /// What is searched for, and of what.
-const SEARCHES: [(&str, &str, &[SearchType]); 7] = [
+const SEARCHES: [(&str, &str, &[SearchType]); 12] = [
     ("a word that a twelfth of all begins with", "checkout", &[]),
     ("a word that is in few", "k7z", &[]),
     ("a word that is nowhere", "nothing-is-called-so", &[]),
     ("a letter", "c", &[]),
     ("two words, one of a namespace", "ledger production", &[]),
     ("a commit", "c0ffee", &[]),
-    ("the same of resources alone", "checkout", &[SearchType::Resources]),
+    ("a word that a twelfth of all begins with, environments", "checkout", &[SearchType::Environments]),
+    ("the same, projects", "checkout", &[SearchType::Projects]),
+    ("the same, clusters", "checkout", &[SearchType::Clusters]),
+    ("the same, resources", "checkout", &[SearchType::Resources]),
+    ("the same, images", "checkout", &[SearchType::Images]),
+    ("the same, deployments", "checkout", &[SearchType::Deployments]),
 ];
 
 fn main() {

@@ -19,8 +19,8 @@ const HEADERS: (&[&str], &[&str]) = (
 );
 
 /// Columns of environments one by one.
-const ENVIRONMENT_HEADERS: [&str; 7] =
-    ["NAME", "HEALTH", "SINCE", "VERSION", "LAST-DEPLOYMENT", "CAUSE", "CLUSTERS"];
+const ENVIRONMENT_HEADERS: [&str; 8] =
+    ["NAME", "HEALTH", "SINCE", "VERSION", "LAST-DEPLOYMENT", "LAST-CHANGE", "CAUSE", "CLUSTERS"];
 
 /// Environments that wide tables list where nothing is said.
 const ENVIRONMENTS_WIDE: u64 = 20;
@@ -91,8 +91,12 @@ fn environment(one: &EnvironmentSummary, now: Timestamp) -> Vec<Cell> {
         let what = if cause.reason.is_empty() { format::word(cause.health) } else { &cause.reason };
         format!("{what} in {} of {} {}", cause.alike, cause.of, cause.key.kind.kind)
     });
+    let change = one.last_change.as_ref().map(|change| {
+        let (key, ago) = (&change.key, age(change.observed_at, now));
+        format!("{}/{} {ago} ago by {}", key.kind.kind, key.name, change.by)
+    });
     let version = one.version.as_ref().map(|version| version.tags.join(","));
-    let texts = [version, deployment, cause, Some(one.clusters.join(","))];
+    let texts = [version, deployment, change, cause, Some(one.clusters.join(","))];
     let named = [Cell::text(one.id.as_str()), Cell::Health(one.health), Cell::text(age(one.since, now))];
     named.into_iter().chain(texts.map(|text| Cell::text(text.unwrap_or_default()))).collect()
 }
@@ -179,9 +183,20 @@ fn summary(overview: &Overview) -> String {
 mod tests {
     use super::*;
     use crate::cli::output::Paint;
+    use crate::format::summaries::degraded;
     use crate::format::tests::NOON;
     use strandline_model::{EnvironmentId, Health, HealthCounts};
     use strandline_protocol::{OverviewCounts, OverviewEnvironment};
+
+    #[test]
+    fn an_environment_is_told_in_one_line() {
+        let rows = vec![environment(&degraded(), NOON)];
+        assert_eq!(
+            Table::new(ENVIRONMENT_HEADERS, rows).render(Paint(false), false),
+            "shop.web.production   Degraded   5d3h   2.40.0,2.33.0   failed 14m ago by chiyo   \
+             Deployment/web 120m ago by kubectl-edit   CrashLoopBackOff in 12 of 36 Pod   eu-west\n"
+        );
+    }
 
     #[test]
     fn groups_are_listed_as_kubectl_would() {

@@ -1,9 +1,10 @@
 //! Environments of an overview at noon, for tests.
 
 use super::tests::{NOON, environment, resource};
-use strandline_model::{DeploymentId, DeploymentSpec, DeploymentStatus, Health};
+use strandline_model::{DeploymentId, DeploymentSpec, DeploymentStatus, Health, Offset};
 use strandline_protocol::{
-    Deployment, Environment, EnvironmentCause, EnvironmentSummary, EnvironmentVersion, StripPart,
+    Deployment, Environment, EnvironmentCause, EnvironmentChange, EnvironmentSummary, EnvironmentVersion,
+    StripPart,
 };
 
 /// A deployment to an environment of `shop/web`.
@@ -43,6 +44,7 @@ pub(crate) fn bare_summary(of: Environment) -> EnvironmentSummary {
         resources: of.health.counts,
         version: None,
         last_deployment: None,
+        last_change: None,
         cause: None,
         strip: vec![],
     }
@@ -62,6 +64,15 @@ pub(crate) fn full_summary(of: Environment) -> EnvironmentSummary {
         of: 36,
         roots: 2,
     };
+    let web = resource("Deployment", "web", Some(Health::Degraded));
+    let change = EnvironmentChange {
+        id: web.id,
+        key: web.key,
+        what: "changed".into(),
+        by: "kubectl-edit".into(),
+        offset: Offset::new(40),
+        observed_at: NOON.minus(std::time::Duration::from_secs(7200)),
+    };
     let tags = vec!["2.40.0".to_owned(), "2.33.0".to_owned()];
     let version = EnvironmentVersion { repository: "registry.example.com/shop/web".into(), tags, others: 1 };
     let part = |hours: u64, health| StripPart {
@@ -73,6 +84,7 @@ pub(crate) fn full_summary(of: Environment) -> EnvironmentSummary {
         last_known: of.health.last_known.or(Some(Health::Healthy)),
         version: Some(version),
         last_deployment: Some(deployment(&of)),
+        last_change: Some(change),
         cause: Some(cause),
         strip: parts,
         ..bare_summary(of)

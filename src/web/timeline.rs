@@ -204,7 +204,7 @@ fn line(shell: &Shell, request: &Request, entry: &Entry, now: Timestamp) -> Line
 }
 
 /// Where a change of a resource is told in full.
-fn difference(uid: &Uid, key: &ResourceKey, offset: Offset) -> String {
+pub(super) fn difference(uid: &Uid, key: &ResourceKey, offset: Offset) -> String {
     let uid = percent_encode(uid.as_str());
     let cluster = percent_encode(&key.cluster);
     format!("/resources/{uid}/diff?{}={offset}&{}={cluster}", AT.name, CLUSTER.name)

@@ -135,7 +135,12 @@ impl ChangedBy {
 
     /// Whether it carries out what people ask for elsewhere: no controller, be it that it writes statuses of its own objects.
     pub fn is_gitops_tool(&self) -> bool {
-        Self::GITOPS.iter().any(|name| self.manager.starts_with(name))
+        Self::is_name_of_gitops_tool(&self.manager)
+    }
+
+    /// The same of a field manager of which only the name is known.
+    pub fn is_name_of_gitops_tool(manager: &str) -> bool {
+        Self::GITOPS.iter().any(|name| manager.starts_with(name))
     }
 }
 

@@ -40,8 +40,8 @@ pub use onset::{Onset, OnsetChange, OnsetPlace, Rank};
 pub use operations::*;
 pub use over_time::{FieldValue, ImageInterval, ImageUse, Workload};
 pub use overview::{
-    EnvironmentCause, EnvironmentSummary, EnvironmentVersion, Overview, OverviewCounts, OverviewEnvironment,
-    OverviewGroup, OverviewPage, SavedViews, StripPart, Trend, TrendBucket,
+    EnvironmentCause, EnvironmentChange, EnvironmentSummary, EnvironmentVersion, Overview, OverviewCounts,
+    OverviewEnvironment, OverviewGroup, OverviewPage, SavedViews, StripPart, Trend, TrendBucket,
 };
 pub use problem::{BodyPosition, EarliestMoment, ParameterError, ProblemDocument};
 pub use problem_code::ProblemCode;

@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{Deployment, EnvironmentAccess, Gap, UnknownWord};
 use strandline_model::{
-    EnvironmentId, GroupBy, Health, HealthCounts, ResourceKey, SavedView, Tier, Timestamp, Uid, more_urgent,
+    EnvironmentId, GroupBy, Health, HealthCounts, Offset, ResourceKey, SavedView, Tier, Timestamp, Uid,
+    more_urgent,
 };
 
 /// All environments of a selection at a moment, in groups.
@@ -183,6 +184,9 @@ pub struct EnvironmentSummary {
     /// The newest deployment to it, however it ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_deployment: Option<Deployment>,
+    /// The newest change to what is asked of a resource in it that neither a controller nor a GitOps tool made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_change: Option<EnvironmentChange>,
     /// What makes it so, where it is not as it should be.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<EnvironmentCause>,
@@ -193,6 +197,8 @@ pub struct EnvironmentSummary {
 impl EnvironmentSummary {
     /// The most parts of a strip, the newest.
     pub const STRIP: usize = 100;
+    /// The most changes of an environment, the newest, among which its last change is looked for.
+    pub const CHANGES: usize = 200;
     /// The most resources in which one page looks for causes.
     pub const CAUSES: u64 = 50_000;
 }
@@ -207,6 +213,24 @@ pub struct EnvironmentVersion {
     pub tags: Vec<String>,
     /// How many other repositories its workloads name.
     pub others: u64,
+}
+
+/// A change to a resource, and who made it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EnvironmentChange {
+    /// The uid of the resource.
+    pub id: Uid,
+    /// Its address.
+    #[serde(flatten)]
+    pub key: ResourceKey,
+    /// `changed` or `created`.
+    pub what: String,
+    /// The field manager that wrote it.
+    pub by: String,
+    /// The offset of the change.
+    pub offset: Offset,
+    /// When it was observed.
+    pub observed_at: Timestamp,
 }
 
 /// What makes an environment what it is: the worst of what is below its worst root.

@@ -3,9 +3,12 @@
 use crate::format::{deployment_time, lasted, revision, visible};
 use crate::web::deployments;
 use crate::web::shell::{Badge, Shell, Time};
+use crate::web::timeline::difference;
 use std::time::Duration;
 use strandline_model::{DeploymentStatus, Health, Timestamp};
-use strandline_protocol::{Deployment, EnvironmentSummary, EnvironmentVersion, Overview, StripPart};
+use strandline_protocol::{
+    Deployment, EnvironmentChange, EnvironmentSummary, EnvironmentVersion, Overview, StripPart,
+};
 use strandline_syntax::percent_encode;
 
 /// The length of a strip.
@@ -24,6 +27,7 @@ pub(in super::super) struct Row {
     pub(in super::super) since: Time,
     pub(in super::super) version: Option<Version>,
     pub(in super::super) deployed: Option<Deployed>,
+    pub(in super::super) changed: Option<Changed>,
     pub(in super::super) strip: Strip,
     pub(in super::super) clusters: String,
     pub(in super::super) is_urgent: bool,
@@ -45,6 +49,16 @@ pub(in super::super) struct Deployed {
     pub(in super::super) who: String,
     pub(in super::super) what: String,
     pub(in super::super) number: u64,
+    pub(in super::super) href: String,
+    pub(in super::super) when: Time,
+}
+
+/// The newest change by neither a controller nor a GitOps tool.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in super::super) struct Changed {
+    pub(in super::super) subject: String,
+    pub(in super::super) by: String,
+    /// Where it is told in full.
     pub(in super::super) href: String,
     pub(in super::super) when: Time,
 }
@@ -83,6 +97,7 @@ pub(in super::super) fn row(
         since: Time::new(one.since, now),
         version: one.version.as_ref().map(version),
         deployed: one.last_deployment.as_ref().map(|deployment| deployed(shell, deployment, now)),
+        changed: one.last_change.as_ref().map(|change| changed(change, now)),
         strip: span.map(|span| strip(one, span)).unwrap_or_default(),
         clusters: shown(&one.clusters.join(", ")),
         is_urgent: one.health.is_some_and(Health::needs_attention),
@@ -119,6 +134,16 @@ pub(super) fn deployed(shell: &Shell, deployment: &Deployment, now: Timestamp) -
         number: spec.id.0,
         href: deployments::href(shell, spec),
         when: Time::new(deployment_time(deployment), now),
+    }
+}
+
+fn changed(change: &EnvironmentChange, now: Timestamp) -> Changed {
+    let EnvironmentChange { id, key, by, offset, observed_at, .. } = change;
+    Changed {
+        subject: visible(&format!("{}/{}", key.kind.kind, key.name)).into_owned(),
+        by: visible(by).into_owned(),
+        href: difference(id, key, *offset),
+        when: Time::new(*observed_at, now),
     }
 }
 

@@ -85,6 +85,11 @@ pub(super) fn sound_with_hostile_names(bad: &Environment) {
         let spec = &mut deployment.spec;
         (spec.user, spec.reference, spec.sha) = (HOSTILE.into(), HOSTILE.into(), HOSTILE.into());
     }
+    if let Some(change) = &mut one.last_change {
+        (change.id, change.by) = (Uid::new(HOSTILE), HOSTILE.into());
+        (change.key.name, change.key.kind.kind, change.key.cluster) =
+            (HOSTILE.into(), HOSTILE.into(), HOSTILE.into());
+    }
     if let Some(version) = &mut one.version {
         (version.repository, version.tags) = (HOSTILE.into(), vec![HOSTILE.into(), HOSTILE.into()]);
     }

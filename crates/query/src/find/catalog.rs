@@ -6,7 +6,7 @@ use rusqlite::named_params;
 
 use super::Place;
 use super::rank::{Candidate, Looked, best};
-use super::terms::Finder;
+use super::terms::{Finder, push_lower};
 use crate::error::Result;
 use crate::{clusters, environments, groups};
 use strandline_model::Tier;
@@ -31,7 +31,7 @@ const TIER_WEIGHT: usize = 128;
 /// A name in lower case, in a place that is used again.
 fn lower<'b>(buffer: &'b mut String, name: &str) -> &'b str {
     buffer.clear();
-    buffer.extend(name.chars().flat_map(char::to_lowercase));
+    push_lower(buffer, name);
     buffer
 }
 

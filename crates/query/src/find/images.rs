@@ -7,7 +7,7 @@ use rusqlite::{Connection, OptionalExtension, named_params};
 use super::Place;
 use super::lines::{Blocks, own_resources};
 use super::rank::{Candidate, Looked, best};
-use super::terms::Finder;
+use super::terms::{Finder, push_lower};
 use crate::error::Result;
 use crate::scope::{belonged, reads};
 use strandline_protocol::{FoundImage, Hits, SearchMatch};
@@ -73,14 +73,30 @@ fn near(place: &Place<'_>, finder: &Finder<'_>, own: Option<&Own>) -> Result<Has
     };
     let mut statement = place.view.prepare_cached(sql)?;
     let mut rows = statement.query(named_params! { ":ids": ids })?;
-    let mut named: HashMap<String, Named> = HashMap::new();
+    let (mut named, mut lower): (HashMap<String, Named>, _) = (HashMap::new(), String::new());
     while let Some(row) = rows.next()? {
-        let image = Image { repository: row.get(1)?, tag: row.get(2)?, digest: row.get(3)? };
-        let (name, digest) = (image.name(), image.digest.to_lowercase());
-        let lower = name.to_lowercase();
-        let last = lower.rsplit('/').next().unwrap_or_default();
-        let (bare, tag) = last.split_once([':', '@']).unwrap_or((last, ""));
-        let Some(nearness) = finder.nearness(&[&lower, bare, tag, &digest]) else { continue };
+        let [repository, tag, digest] = [row.get_ref(1)?, row.get_ref(2)?, row.get_ref(3)?];
+        let (repository, tag, digest) = (repository.as_str()?, tag.as_str()?, digest.as_str()?);
+        lower.clear();
+        push_lower(&mut lower, repository);
+        if !tag.is_empty() {
+            lower.push(':');
+            push_lower(&mut lower, tag);
+        }
+        let tagged = lower.len();
+        lower.push('@');
+        push_lower(&mut lower, digest);
+        // Most are not near, and of those nothing is made.
+        if !finder.may_be_in(&lower) {
+            continue;
+        }
+        let of_digest = lower.get(tagged + 1..).unwrap_or_default();
+        let of_name = if tag.is_empty() { lower.as_str() } else { lower.get(..tagged).unwrap_or_default() };
+        let last = of_name.rsplit('/').next().unwrap_or_default();
+        let (bare, of_tag) = last.split_once([':', '@']).unwrap_or((last, ""));
+        let Some(nearness) = finder.nearness(&[of_name, bare, of_tag, of_digest]) else { continue };
+        let image = Image { repository: repository.into(), tag: tag.into(), digest: digest.into() };
+        let name = image.name();
         let short = || name.replacen(&image.repository, familiar(&image.repository), 1);
         let new = || Named { short: short(), nearness, numbers: Vec::new() };
         let named = named.entry(name.clone()).or_insert_with(new);

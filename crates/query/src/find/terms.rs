@@ -70,10 +70,28 @@ impl<'t> Finder<'t> {
         &self.0
     }
 
+    /// Whether each word is somewhere in what holds all names of something, in lower case. Where one is not, nothing is near.
+    pub(super) fn may_be_in(&self, names: &str) -> bool {
+        self.0.iter().all(|term| term.finder.find(names.as_bytes()).is_some())
+    }
+
     /// How near something is by the names that it has, each of the words being in one of them; none where one is not.
     pub(super) fn nearness(&self, names: &[&str]) -> Option<SearchMatch> {
         let best = |term: &Term<'_>| names.iter().filter_map(|name| term.nearness_of_path(name)).min();
         self.0.iter().map(best).try_fold(SearchMatch::Exact, |worst, near| Some(worst.max(near?)))
+    }
+}
+
+/// Adds a name in lower case.
+pub(super) fn push_lower(buffer: &mut String, name: &str) {
+    if name.is_ascii() {
+        buffer.push_str(name);
+        let from = buffer.len() - name.len();
+        if let Some(added) = buffer.get_mut(from..) {
+            added.make_ascii_lowercase();
+        }
+    } else {
+        buffer.extend(name.chars().flat_map(char::to_lowercase));
     }
 }
 

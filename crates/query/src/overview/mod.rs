@@ -8,6 +8,7 @@
 mod fold;
 mod interner;
 mod keys;
+mod last_change;
 mod shortlist;
 mod summary;
 mod trend;

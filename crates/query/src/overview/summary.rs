@@ -9,6 +9,7 @@ use crate::error::Result;
 use crate::graph::{self, Cause};
 use crate::moment::Moment;
 use crate::overview::fold::Chosen;
+use crate::overview::last_change;
 use crate::scope::ResolvedScope;
 use crate::series::{self, HealthSeries, Span};
 use crate::{resources, stretch::holds};
@@ -37,13 +38,15 @@ pub(super) fn summaries(
     let numbers: Vec<i64> = chosen.iter().map(|one| one.number).collect();
     let found = environments::with_numbers(view, moment, scope, &numbers)?;
     let mut found: HashMap<i64, Found> = found.into_iter().map(|one| (one.number, one)).collect();
+    let compacted = log.compacted()?.offset;
     let (mut items, mut causes) = (Vec::new(), Vec::new());
     let mut budget = EnvironmentSummary::CAUSES;
     for Chosen { number, keys } in chosen {
         let Some(Found { environment, .. }) = found.remove(&number) else { continue };
         let readable = environment.access == EnvironmentAccess::Granted;
-        let (mut version, mut strip, mut cause) = (None, Vec::new(), None);
+        let (mut version, mut last_change, mut strip, mut cause) = (None, None, Vec::new(), None);
         if readable {
+            last_change = last_change::last_change(view, moment, scope, compacted, number)?;
             version = self::version(view, moment, number, &environment.project)?;
             let series = series::series_of_environment(view, log, moment, scope, number, span)?;
             strip = parts(&series, span);
@@ -75,6 +78,7 @@ pub(super) fn summaries(
             resources: environment.health.counts,
             version,
             last_deployment: newest_deployment(view, moment, number)?,
+            last_change,
             cause: None,
             strip,
         });

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use strandline_log::{Observation, Observed};
-use strandline_model::{Kind, ResourceVersion, Uid, WatchKey};
+use strandline_model::{ChangedBy, Kind, ResourceVersion, Uid, WatchKey};
 use strandline_object::digest::Digest;
 
 /// Fields that make the rules judge in several ways; 0 to 6, of which 0 is healthy.
@@ -50,12 +50,25 @@ fn uid(object: &Value) -> String {
     }
 }
 
-/// An object as it is.
+/// An object as it is, by its field manager, where it names one.
 pub(super) fn applied(object: &Value, version: u64) -> Observed {
     let (namespace, name) = (text(object, "/metadata/namespace"), text(object, "/metadata/name"));
+    let manager = text(object, "/metadata/managedFields/0/manager");
     let mut body = object.clone();
     body["metadata"]["uid"] = uid(object).into();
-    Observed::Applied(observation(namespace, name, &uid(object), version, &body))
+    if let Some(metadata) = body["metadata"].as_object_mut() {
+        metadata.remove("managedFields");
+    }
+    let changed_by = (!manager.is_empty()).then(|| ChangedBy {
+        manager: manager.to_owned(),
+        operation: "Update".to_owned(),
+        subresource: text(object, "/metadata/managedFields/0/subresource").to_owned(),
+        time: None,
+    });
+    Observed::Applied(Observation {
+        changed_by,
+        ..observation(namespace, name, &uid(object), version, &body)
+    })
 }
 
 /// An object that is gone.

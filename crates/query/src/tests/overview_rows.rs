@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
+use serde_json::json;
 
 use super::overview::{history, keys, passes, question};
 use super::*;
@@ -164,12 +165,59 @@ async fn row_holds(
         worst.map(|worst| told(&worst.id, &worst.reason, worst.health)),
     );
     assert!(cause.is_none_or(|cause| 0 < cause.alike && cause.alike <= cause.of && cause.roots == why.roots));
+    let environments =
+        EnvironmentFilter { projects: vec![one.project.parse().unwrap()], ..EnvironmentFilter::default() };
+    let kinds = vec![FeedKind::Spec, FeedKind::Created];
+    let since = Some(At::Offset(Offset::ZERO));
+    let filter = ChangesFilter { environments, kinds, since, ..ChangesFilter::default() };
+    let changes = world.queries.ask(scope, at, ListChanges::new(&filter, &whole())).await.unwrap().items;
+    let is_of_it = |entry: &&FeedEntry| entry.environments.iter().any(|told| told.id == one.id);
+    let made = changes.iter().filter(is_of_it).find(|entry| !entry.by.is_empty());
+    assert_eq!(
+        row.last_change.as_ref().map(|change| (change.offset, change.by.as_str())),
+        made.map(|entry| (entry.entry.offset, entry.by.as_str())),
+        "{changes:#?}"
+    );
     let since = request.trend.and_then(|trend| trend.since);
     let filter = HealthFilter { since, limit: EnvironmentSummary::STRIP };
     let history = world.queries.ask(scope, at, GetEnvironmentHealth::new(&one.id, filter)).await.unwrap();
     let strip = history.value.intervals.iter().rev();
     let strip: Vec<_> = strip.map(|one| StripPart { from: one.from, health: one.health }).collect();
     assert_eq!(row.strip, strip);
+}
+
+#[test]
+fn the_last_change_is_of_neither_a_controller_nor_a_gitops_tool() {
+    let deployment = |image: &str, manager: &str| {
+        Event::Object(json!({"apiVersion": "apps/v1", "kind": "Deployment",
+            "metadata": {"name": "api", "namespace": "shop", "creationTimestamp": World::time(2),
+                "managedFields": [{"manager": manager}]},
+            "spec": {"template": {"spec": {"containers": [{"name": "api", "image": image}]}}}}))
+    };
+    let reported = Event::Object(json!({"apiVersion": "apps/v1", "kind": "Deployment",
+        "metadata": {"name": "other", "namespace": "shop", "creationTimestamp": World::time(2),
+            "managedFields": [{"manager": "scaler", "subresource": "status"}]}}));
+    let world = World::new([
+        Event::Declare(vec![environment("shop/web", "production", &[("one", "shop", "")])]),
+        deployment("api:1", "kubectl-create"),
+        reported,
+        deployment("api:2", "kubectl-edit"),
+        deployment("api:3", "argocd-controller"),
+        deployment("api:4", "scaler"),
+    ]);
+    let last = |heads: usize| {
+        let at = At::Offset(world.heads[heads]);
+        let answer = block_on(world.queries.ask(&Scope::everything(), at, by_name(&whole()))).unwrap();
+        let change = answer.value.environments.unwrap().items.pop().unwrap().last_change;
+        change.map(|change| (change.what, change.by, change.key.name, change.offset))
+    };
+    let told = |what: &str, by: &str, heads: usize| {
+        Some((what.to_owned(), by.to_owned(), "api".to_owned(), world.heads[heads]))
+    };
+    assert_eq!(last(0), None);
+    assert_eq!(last(2), told("created", "kubectl-create", 1));
+    assert_eq!(last(3), told("changed", "kubectl-edit", 3));
+    assert_eq!(last(5), told("changed", "kubectl-edit", 3));
 }
 
 proptest! {
