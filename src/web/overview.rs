@@ -76,6 +76,8 @@ struct StartPage {
     groups_left_out: u64,
     denied: u64,
     total: u64,
+    /// Whether nothing needs attention, whatever the filter by health leaves out.
+    is_well: bool,
     everything: String,
     next: Option<String>,
     first: Option<String>,
@@ -227,6 +229,7 @@ fn view(
         groups_left_out: overview.groups_left_out,
         denied: overview.totals.denied,
         total: overview.totals.total,
+        is_well: urgent == 0 && overview.totals.total > overview.totals.denied && !later,
         everything: within(&shell, TIER, "all"),
         next: found
             .page
@@ -321,12 +324,12 @@ pub(super) fn rendered(
     let selection = Selection::of(None, request).unwrap_or_else(|problem| panic!("{problem:?}"));
     let overview = super::tests::start::by_region(&environments);
     let map = super::tests::start::by_group_and_region(&environments);
-    let needs = |one: &&EnvironmentSummary| one.health.is_some_and(Health::needs_attention);
-    let urgent = environments.iter().filter(needs).take(selection::CARDS_MAX);
-    let urgent = urgent.map(|one| (one.clone(), onset.clone())).collect();
     let healths = &selection.filter.healths;
     let passes =
         |one: &EnvironmentSummary| healths.is_empty() || one.health.is_some_and(|one| healths.contains(&one));
+    let needs = |one: &&EnvironmentSummary| one.health.is_some_and(Health::needs_attention) && passes(one);
+    let urgent = environments.iter().filter(needs).take(selection::CARDS_MAX);
+    let urgent = urgent.map(|one| (one.clone(), onset.clone())).collect();
     let items = environments.into_iter().filter(passes).collect();
     let hostile = || vec![super::tests::HOSTILE.to_owned(), "eu".to_owned()];
     let suggestions = [hostile(), hostile(), hostile()];

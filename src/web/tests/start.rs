@@ -169,6 +169,9 @@ fn the_past_is_shown_like_the_present_and_a_health_leaves_the_others_out() {
     }
     assert!(!past.contains("/environments/shop.api.production"), "the filter holds");
     assert!(!past.contains("What changed"), "no onset is known");
+    let healthy = rendered(&request("/", "health=Healthy"), some(), None, snapshot());
+    sound(&healthy);
+    assert!(!healthy.contains("Nothing needs attention"), "what is not shown does");
 }
 
 #[test]
