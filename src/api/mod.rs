@@ -1,6 +1,7 @@
 //! The REST API under `/api/v1`: a file for each group of routes, over the toolkit of [`crate::http`].
 
 mod agents;
+mod atom;
 mod catalog;
 mod changes;
 mod clusters;
@@ -11,6 +12,7 @@ mod diffs;
 pub mod document;
 mod environments;
 mod events;
+mod export;
 mod fields;
 mod find;
 mod forget;

@@ -63,7 +63,6 @@ struct ChangesPage {
     form: FeedForm,
     controllers: Vec<(Choice, String)>,
     rows: Vec<Row>,
-    atom: String,
 }
 
 /// The page.
@@ -95,7 +94,6 @@ fn view(request: &Request, found: &Page<FeedEntry>, now: Timestamp) -> ChangesPa
         form: FEED.form(request, &found.metadata, now),
         controllers: vec![way("counted", !all, None), way("listed", all, Some("true"))],
         rows: found.items.iter().map(|entry| row(entry, now)).collect(),
-        atom: FEED.export(request, Some("atom")),
         shell,
     }
 }

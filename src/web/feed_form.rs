@@ -114,6 +114,7 @@ pub(super) struct FeedForm {
     pub(super) next: Option<String>,
     /// What of the filter fits nothing.
     pub(super) warnings: Vec<String>,
+    pub(super) atom: String,
     pub(super) csv: String,
     pub(super) json: String,
 }
@@ -155,6 +156,7 @@ impl Feed {
                 .as_deref()
                 .map(|token| address(self.path, request, &[(CONTINUE, Some(token)), (AT, None)])),
             warnings: answered.warnings.iter().map(|it| visible(&it.message).into_owned()).collect(),
+            atom: self.export(request, Some("atom")),
             csv: self.export(request, Some("csv")),
             json: self.export(request, None),
         }

@@ -24,12 +24,15 @@ for (const javaScriptEnabled of [true, false]) {
   });
 }
 
-test("a reader of feeds finds the feed", async ({ page, request }) => {
-  await page.goto("/changes?type=created");
-  const href = await page.locator('link[type="application/atom+xml"]').getAttribute("href");
-  expect(href).toContain("type=created");
-  const answer = await request.get(href);
-  expect(answer.status()).toBe(200);
-  expect(answer.headers()["content-type"]).toContain("application/atom+xml");
-  expect(await answer.text()).toContain("<feed xmlns=");
-});
+for (const address of ["/changes?type=created", "/deployments?status=failed", "/events?type=warning"]) {
+  test(`a reader of feeds finds the feed of ${address}`, async ({ page, request }) => {
+    await page.goto(address);
+    const href = await page.locator('link[type="application/atom+xml"]').getAttribute("href");
+    expect(href).toContain(address.split("?")[1]);
+    await expect(page.getByRole("link", { name: "Atom" })).toHaveAttribute("href", href);
+    const answer = await request.get(href);
+    expect(answer.status()).toBe(200);
+    expect(answer.headers()["content-type"]).toContain("application/atom+xml");
+    expect(await answer.text()).toContain("<feed xmlns=");
+  });
+}

@@ -148,9 +148,8 @@ fn good(path: &str) -> Vec<Ask> {
         "format" if path.contains("{uid}") => {
             vec!["format=json", "format=patch", "format=text", "format=patch&include=spec"]
         }
-        "format" if path.ends_with("/changes") => vec!["format=json", "format=csv", "format=atom"],
-        "format" if ["/events", "/deployments"].iter().any(|end| path.ends_with(end)) => {
-            vec!["format=json", "format=csv"]
+        "format" if ["/changes", "/events", "/deployments"].iter().any(|end| path.ends_with(end)) => {
+            vec!["format=json", "format=csv", "format=atom"]
         }
         "format" => vec!["format=json", "format=text"],
         "bodies" => vec!["bodies=true", "bodies=false"],
