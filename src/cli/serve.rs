@@ -13,7 +13,7 @@ use super::args::{DemoArgs, ServeArgs};
 use super::error::{CliError, Exit};
 use super::progress::Progress;
 use crate::config::{Config, ConfigError, Overrides};
-use crate::service::{self, DemoOptions, Options, ServiceError, TraceExporter};
+use crate::service::{self, DemoOptions, Options, RetentionConfig, ServiceError, TraceExporter};
 
 /// `strandline serve`.
 pub(super) fn serve(args: &ServeArgs) -> Result<(), CliError> {
@@ -42,6 +42,7 @@ pub(super) fn demo(args: &DemoArgs) -> Result<(), CliError> {
         seed: args.seed,
         history: args.history,
         until: args.until,
+        retention: RetentionConfig::default(),
     };
     let mut progress = None;
     let on_progress = |done: Duration, all: Duration| match done < all {

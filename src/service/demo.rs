@@ -22,6 +22,7 @@ use super::end;
 use super::error::ServiceError;
 use super::options::{Options, Watched, WatchedSettings};
 use super::readiness::Checks;
+use super::retention::RetentionConfig;
 use super::running::Service;
 use crate::app::{Announcement, Presentation};
 use crate::format::lasted;
@@ -55,6 +56,8 @@ pub struct DemoOptions {
     pub history: Duration,
     /// When the clock stands still; none: it goes on from the present.
     pub until: Option<Timestamp>,
+    /// What is kept for how long.
+    pub retention: RetentionConfig,
 }
 
 /// A clock that is where it is put until it is released.
@@ -152,6 +155,7 @@ async fn run(
             // What is made up is nobody's secret.
             access: AccessConfig { allow_anonymous_read: true, ..AccessConfig::default() },
             presentation: Presentation { views: views(), ..Presentation::default() },
+            retention: options.retention.clone(),
             preparing: recorded == 0,
             // The servers tell the time of this machine, and not the one that the fleet has reached.
             witnesses: false,
