@@ -14,6 +14,9 @@ use strandline_model::Timestamp;
 /// How often the server is asked whether it is done.
 const LOOK: Duration = Duration::from_millis(250);
 
+/// For how long what is left to be compared may not be watched.
+const PATIENCE: Duration = Duration::from_secs(5);
+
 const WHAT: &str = "comparing the log with the clusters";
 const PATH: &str = "/api/v1/relist";
 
@@ -33,16 +36,21 @@ async fn compare(args: &RelistArgs) -> Result<(), CliError> {
             .hint("list the watched clusters and kinds with `strandline coverage`"));
     }
     let since = asked["now"].as_str().unwrap_or_default().to_owned();
-    let mut now = asked;
-    // What is not watched cannot be compared, and says so itself.
+    let (mut now, mut unwatched) = (asked, Duration::ZERO);
+    // What is not watched cannot be compared, and says so itself; but the list that compares may find a gap, and close it.
     while pending(&now, &since).next().is_some() {
+        let waits_for_a_watch = !pending(&now, &since).any(is_watched);
+        unwatched = if waits_for_a_watch { unwatched + LOOK } else { Duration::ZERO };
+        if unwatched > PATIENCE {
+            break;
+        }
         tokio::time::sleep(LOOK).await;
         now = client.get(WHAT, PATH, &query).await?;
     }
     let of = |report: &Value| report["differences"].as_u64().unwrap_or_default();
     let found = of(&now).saturating_sub(of(&before));
-    let compared = items(&now).filter(|watch| is_watched(watch)).count();
-    let left = items(&now).count().saturating_sub(compared);
+    let left = pending(&now, &since).count();
+    let compared = items(&now).count().saturating_sub(left);
     let mut text = format!("{compared} kinds compared: {found} differences found");
     if found > 0 {
         text.push_str(" and recorded with gaps `missed` or `rolled_back` (see `strandline coverage`)");
@@ -62,9 +70,9 @@ fn is_watched(watch: &Value) -> bool {
     watch["state"] == "watched"
 }
 
-/// Watched kinds that were not compared since.
+/// Kinds that were not compared since.
 fn pending<'a>(report: &'a Value, since: &'a str) -> impl Iterator<Item = &'a Value> {
     let at = |text: &str| text.parse::<Timestamp>().ok();
     let done = move |watch: &Value| watch["verified_at"].as_str().and_then(at) >= at(since);
-    items(report).filter(|watch| is_watched(watch)).filter(move |watch| !done(watch))
+    items(report).filter(move |watch| !done(watch))
 }
