@@ -214,10 +214,10 @@ fn the_last_change_is_of_neither_a_controller_nor_a_gitops_tool() {
     let told = |what: &str, by: &str, heads: usize| {
         Some((what.to_owned(), by.to_owned(), "api".to_owned(), world.heads[heads]))
     };
-    assert_eq!(last(0), None);
-    assert_eq!(last(2), told("created", "kubectl-create", 1));
-    assert_eq!(last(3), told("changed", "kubectl-edit", 3));
-    assert_eq!(last(5), told("changed", "kubectl-edit", 3));
+    assert_eq!(last(1), None, "what is declared is nobody's change");
+    assert_eq!(last(3), told("created", "kubectl-create", 2));
+    assert_eq!(last(4), told("changed", "kubectl-edit", 4));
+    assert_eq!(last(6), told("changed", "kubectl-edit", 4));
 }
 
 proptest! {
