@@ -53,12 +53,13 @@ fn main() {
     }
     let fleet = memory_of_fleet();
     let directory = tempfile::tempdir().expect("a temporary directory");
+    let data = directory.path().join("data");
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let listen = listener.local_addr().expect("it is bound");
     drop(listener);
     let options = DemoOptions {
         listen,
-        data: Some(directory.path().join("data")),
+        data: Some(data.clone()),
         seed: SEED,
         history: DAY * days,
         until: Some(end()),
@@ -73,9 +74,8 @@ fn main() {
     let on_progress = |done: Duration, all: Duration| {
         let last = samples.last().map_or(Duration::ZERO, |sample| sample.played);
         if done >= last + EVERY || done >= all {
-            let mut sample = measured(listen, &directory.path().join("data"), (done, begun.elapsed()));
-            sample.fleet = fleet.get(samples.len()).or(fleet.last()).copied().unwrap_or_default();
-            samples.push(sample);
+            let alone = fleet.get(samples.len()).or(fleet.last()).copied().unwrap_or_default();
+            samples.push(measured(listen, &data, (done, begun.elapsed()), alone));
         }
         if done >= all {
             told(&samples, days);
@@ -123,7 +123,7 @@ fn memory_of_fleet() -> Vec<f64> {
     text.lines().map(|line| line.parse().expect("a figure")).collect()
 }
 
-fn measured(server: SocketAddr, data: &Path, (played, took): (Duration, Duration)) -> Sample {
+fn measured(server: SocketAddr, data: &Path, (played, took): (Duration, Duration), fleet: f64) -> Sample {
     let text = metrics(server);
     let of = |name: &str| {
         let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
@@ -135,7 +135,7 @@ fn measured(server: SocketAddr, data: &Path, (played, took): (Duration, Duration
     Sample {
         played,
         took,
-        fleet: 0.0,
+        fleet,
         memory: of("process_resident_memory_bytes") / 1e6,
         files: of("process_open_fds"),
         disk: disk as f64 / 1e6,
