@@ -53,7 +53,7 @@ impl Exported for FeedEvent {
     fn entry(&self) -> atom::Entry {
         let FeedEvent { offset, environments, event } = self;
         let names: Vec<_> = environments.iter().map(|one| one.id.as_str()).collect();
-        let object = format!("{}/{}", event.key.kind.kind, event.key.name);
+        let object = event.key.kind_and_name();
         atom::Entry {
             id: format!("event:{}", percent_encode(&event.id)),
             title: format!("{}: {object} ({})", event.reason, names.join(", ")),

@@ -93,7 +93,7 @@ fn environment(one: &EnvironmentSummary, now: Timestamp) -> Vec<Cell> {
     });
     let change = one.last_change.as_ref().map(|change| {
         let (key, ago) = (&change.key, age(change.observed_at, now));
-        format!("{}/{} {ago} ago by {}", key.kind.kind, key.name, change.by)
+        format!("{} {ago} ago by {}", key.kind_and_name(), change.by)
     });
     let version = one.version.as_ref().map(|version| version.tags.join(","));
     let texts = [version, deployment, change, cause, Some(one.clusters.join(","))];

@@ -92,7 +92,7 @@ impl Found {
             let went = gone.map(|gone| gone.at.map(|at| format!("deleted {} ago", age(at, now))));
             Row {
                 of: "resource",
-                name: format!("{}/{}", resource.key.kind.kind, resource.key.name),
+                name: resource.key.kind_and_name(),
                 state: match went {
                     Some(went) => Cell::text(went.unwrap_or_else(|| "deleted".to_owned())),
                     None => Cell::Health(resource.health),

@@ -73,8 +73,8 @@ pub fn number_of(number: u64, kind: &Kind) -> String {
 pub fn workload_names(workloads: &[Workload]) -> Vec<String> {
     let several = workloads.windows(2).any(|two| two[0].key.cluster != two[1].key.cluster);
     let name = |one: &Workload| match several {
-        true => format!("{}/{} in {}", one.key.kind.kind, one.key.name, one.key.cluster),
-        false => format!("{}/{}", one.key.kind.kind, one.key.name),
+        true => format!("{} in {}", one.key.kind_and_name(), one.key.cluster),
+        false => one.key.kind_and_name(),
     };
     workloads.iter().map(name).collect()
 }

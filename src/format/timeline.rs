@@ -12,10 +12,10 @@ const VALUE_MIN: usize = 24;
 /// The subject of an entry, such as `Deployment/web` or `Deployment of v2.40.0 by chiyo`.
 pub fn entry_subject(entry: &Entry) -> String {
     if let Some(resource) = &entry.resource {
-        return format!("{}/{}", resource.key.kind.kind, resource.key.name);
+        return resource.key.kind_and_name();
     }
     if let Some(event) = &entry.event {
-        return format!("{}/{}", event.key.kind.kind, event.key.name);
+        return event.key.kind_and_name();
     }
     match (&entry.deployment, &entry.gap) {
         (Some(deployment), _) => deployed(deployment),

@@ -196,7 +196,7 @@ fn resource(one: &FoundResource, shell: &Shell, now: Timestamp) -> Row {
         None => "deleted".to_owned(),
     });
     Row {
-        name: shown(&format!("{}/{}", of.key.kind.kind, of.key.name)),
+        name: shown(&of.key.kind_and_name()),
         href,
         badge: (gone.is_none() && of.health.is_some()).then(|| Badge::new(of.health)),
         notes: notes([&of.key.cluster, &of.key.namespace, went.as_deref().unwrap_or_default()]),

@@ -54,6 +54,13 @@ pub struct ResourceKey {
     pub name: String,
 }
 
+impl ResourceKey {
+    /// The resource as people name it where the rest of its address is plain, like `Pod/web-0`.
+    pub fn kind_and_name(&self) -> String {
+        format!("{}/{}", self.kind.kind, self.name)
+    }
+}
+
 impl fmt::Display for ResourceKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}", self.cluster, self.kind)?;

@@ -140,7 +140,7 @@ pub(super) fn deployed(shell: &Shell, deployment: &Deployment, now: Timestamp) -
 fn changed(change: &EnvironmentChange, now: Timestamp) -> Changed {
     let EnvironmentChange { id, key, by, offset, observed_at, .. } = change;
     Changed {
-        subject: visible(&format!("{}/{}", key.kind.kind, key.name)).into_owned(),
+        subject: visible(&key.kind_and_name()).into_owned(),
         by: visible(by).into_owned(),
         href: difference(id, key, *offset),
         when: Time::new(*observed_at, now),
