@@ -63,12 +63,12 @@ struct Said {
 }
 
 impl Said {
-    /// Reads the columns `state`, `grace_state` and `grace_until`.
-    fn from_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<Self> {
-        let until: Option<i64> = row.get("grace_until")?;
+    /// Reads the columns `state`, `grace_state` and `grace_until`, of which this is the first.
+    fn read(row: &rusqlite::Row<'_>, first: usize) -> rusqlite::Result<Self> {
+        let until: Option<i64> = row.get(first + 2)?;
         Ok(Said {
-            state: VIEW.get(row, "environment_health.state")?,
-            grace_state: VIEW.get(row, "environment_health.grace_state")?,
+            state: VIEW.get_at(row, first, "environment_health.state")?,
+            grace_state: VIEW.get_at(row, first + 1, "environment_health.grace_state")?,
             grace_until: until.map(Timestamp::from_micros),
         })
     }
@@ -139,7 +139,7 @@ fn courses(
             break;
         }
         if courses.contains_key(&environment) {
-            moves.push((environment, offset, time, Said::from_row(row)?));
+            moves.push((environment, offset, time, Said::read(row, 3)?));
         }
     }
     let sql = "SELECT environment_id, state, grace_state, grace_until FROM stretch_health
@@ -150,7 +150,7 @@ fn courses(
     let since = cut.unwrap_or(since);
     while let Some(row) = rows.next()? {
         if let Some(course) = courses.get_mut(&row.get(0)?) {
-            let said = Said::from_row(row)?;
+            let said = Said::read(row, 1)?;
             let grace_until = said.grace_until.filter(|until| *until > since);
             course.push((since, Said { grace_until, ..said }));
         }
