@@ -21,8 +21,9 @@ use super::solid::Unpacked;
 use crate::delta::{Codec, Dictionary};
 use strandline_model::{Offset, Timestamp};
 
-/// Keyframes kept unpacked by one reader, in bytes.
-const KEYFRAME_BYTES: usize = 16 * 1024 * 1024;
+/// Keyframes kept unpacked by one reader, in bytes: those of what changes often. There are many readers, and each fills this
+/// sooner or later, so it counts as often in what the process takes.
+const KEYFRAME_BYTES: usize = 4 * 1024 * 1024;
 
 /// Reads the log over a connection of its own.
 pub struct LogReader {
