@@ -21,6 +21,10 @@
 
 pub mod build_info;
 
+/// Of the program and of all that is measured or tested by linking this crate; decision 43 says why.
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
 pub mod backup;
 
 pub mod catalog;

@@ -18,6 +18,8 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use futures_util::StreamExt;
+// With the allocator of the program, also where nothing else of it is used.
+use strandline as _;
 use strandline_clock::{Clock, SystemClock};
 use strandline_log::{Appender, Batch, Begin, Epoch, LogError, LogWriter, Observed, Phase};
 use strandline_model::{CoverageMark, Kind, ResourceVersion, WatchKey, reason};
