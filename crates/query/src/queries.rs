@@ -20,6 +20,10 @@ use strandline_log::{LogReader, WriterProblem};
 use strandline_model::{At, Offset, Timestamp};
 use strandline_sqlite::{Abandoned, Asker, Crowd, Pool};
 use strandline_view::ViewStatus;
+use tokio::time::timeout;
+
+/// How long a question waits for the view to hold the offset that it is asked for.
+const VIEW_PATIENCE: Duration = Duration::from_secs(1);
 
 /// How far the view is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -202,12 +206,25 @@ impl Queries {
         self.status.checkpoint().passed(offset).await
     }
 
+    /// Waits a moment where an offset is asked for that the log holds and the view does not yet: a write has just answered
+    /// with it, and who asks with it next is to see what it wrote.
+    async fn caught_up(&self, at: At) {
+        let At::Offset(offset) = at else { return };
+        let Progress { head, checkpoint } = self.progress();
+        if self.status.is_usable() && checkpoint < offset && offset <= head {
+            let before = Offset::new(offset.get().saturating_sub(1));
+            // Where it is not there in time, the answer says how far the view is.
+            let _ = timeout(VIEW_PATIENCE, self.moved_past(before)).await;
+        }
+    }
+
     /// Answers a question for a caller, as of a time.
     ///
     /// # Errors
     /// See [`QueryError`] and the question.
     pub async fn ask<Q: Question>(&self, scope: &Scope, at: At, question: Q) -> Result<Q::Answer> {
         let start = Start::read(&self.pages, Q::NAME, scope, &question, question.page())?;
+        self.caught_up(at).await;
         let (scope, now, held, live) = (scope.clone(), self.clock.now(), self.held.clone(), self.live());
         let asked = Asked { question, start, scope, now, at, held, live };
         let began = Instant::now();
@@ -229,6 +246,7 @@ impl Queries {
     /// # Errors
     /// When it cannot be asked for.
     pub async fn offset_of(&self, at: At) -> Result<Offset> {
+        self.caught_up(at).await;
         let now = self.clock.now();
         self.read(move |view, log| Ok(Moment::find(view, log, now, at, None)?.offset)).await
     }
@@ -239,6 +257,8 @@ impl Queries {
     /// # Errors
     /// When one of them cannot be asked for.
     pub async fn is_later(&self, one: At, other: At, reference: At) -> Result<bool> {
+        self.caught_up(one).await;
+        self.caught_up(other).await;
         let now = self.clock.now();
         let reference = match reference {
             At::Time(time) => time,
@@ -333,6 +353,7 @@ impl Queries {
         if self.held.is_some() && at == At::Now {
             return Ok(self.clone());
         }
+        self.caught_up(at).await;
         let now = self.held.as_ref().map_or_else(|| self.clock.now(), |held| held.now);
         let held = self.read(move |view, log| Moment::find(view, log, now, at, None)).await?;
         let held = held.with_live(self.live());

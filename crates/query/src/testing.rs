@@ -303,6 +303,11 @@ impl World {
         self.status.checkpoint().set(projector.checkpoint());
     }
 
+    /// Says how far the log is, as its writer does, while the view stays where it is.
+    pub fn tell_head(&self) {
+        self.status.head().set(self.head());
+    }
+
     /// Opens its log for writing, until the appender and all its clones are gone.
     pub fn write(&self) -> Appender {
         let (writer, appender) =

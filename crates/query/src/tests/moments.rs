@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::*;
-use strandline_model::{Offset, ResourceKey};
+use strandline_model::{CatalogFact, Offset, ResourceKey, Source};
 
 /// All that is told of a moment, without how it was asked for.
 async fn told(world: &World, at: At) -> Value {
@@ -237,4 +237,26 @@ fn questions_that_are_held_answer_for_one_moment_whatever_happens_and_is_asked_f
         let expected: Vec<_> = now.into_iter().filter(|one| key(one) > key(&expected.items[0])).collect();
         assert_eq!((rest.items, rest.metadata.snapshot.offset), (expected, world.heads[world.last()]));
     });
+}
+
+#[test]
+fn an_offset_that_the_view_does_not_hold_yet_is_waited_for() {
+    let world = World::new(small_history());
+    let spec = EnvironmentSpec::new("shop/late", "production");
+    let (id, all) = (EnvironmentId::of("shop/late", "production"), Scope::everything());
+    block_on(async { world.write().declare(Source::Folder, vec![CatalogFact::from(spec)]).await }).unwrap();
+    world.tell_head();
+    let at = At::Offset(world.head());
+    let missing = block_on(world.queries.ask(&all, at, GetEnvironment::new(&id))).unwrap_err();
+    assert!(matches!(missing, QueryError::Building { .. }), "nobody takes it into the view: {missing}");
+    let (told, held, found, later, ()) = block_on(async {
+        let one = world.queries.ask(&all, at, GetEnvironment::new(&id));
+        let (held, offset) = (world.queries.held(at), world.queries.offset_of(at));
+        let later = world.queries.is_later(at, At::Offset(world.heads[1]), At::Now);
+        // All of them wait before the view goes on, because they are polled first.
+        tokio::join!(biased; one, held, offset, later, async { world.project() })
+    });
+    assert_eq!(told.unwrap().value.name, "production");
+    assert_eq!(At::Offset(found.unwrap()), at);
+    assert!(held.is_ok() && later.unwrap());
 }
