@@ -257,8 +257,7 @@ impl Queries {
     /// # Errors
     /// When one of them cannot be asked for.
     pub async fn is_later(&self, one: At, other: At, reference: At) -> Result<bool> {
-        self.caught_up(one).await;
-        self.caught_up(other).await;
+        tokio::join!(self.caught_up(one), self.caught_up(other));
         let now = self.clock.now();
         let reference = match reference {
             At::Time(time) => time,
