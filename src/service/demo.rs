@@ -24,12 +24,14 @@ use super::options::{Options, Watched, WatchedSettings};
 use super::readiness::Checks;
 use super::retention::RetentionConfig;
 use super::running::Service;
-use crate::app::{Announcement, Presentation};
+use crate::app::{Announcement, ClusterLists, Presentation, Readiness as _};
 use crate::format::lasted;
 use crate::http::auth::AccessConfig;
 use strandline_clock::{Clock, SystemClock};
 use strandline_log::{Appender, CatalogChange, LogReader};
-use strandline_model::{CatalogFact, EnvironmentFilter, GroupBy, Kind, SavedView, Source, Tier, Timestamp};
+use strandline_model::{
+    CatalogFact, EnvironmentFilter, GroupBy, Kind, SavedView, Source, Tier, Timestamp, reason,
+};
 use strandline_sim::fleet::{Fleet, FleetOptions};
 use strandline_view::ViewStatus;
 use strandline_watch::{ClusterAccess, ConnectSettings, Selection, Watcher};
@@ -292,6 +294,7 @@ async fn play(
         ));
     }
     follow(fleet, &stage.log).await?;
+    watched(stage).await;
     while let Some(start) = history.filter(|_| stage.clock.now().plus(STEP) < stage.present()) {
         let now = stage.clock.now().plus(STEP);
         record(fleet, stage, declared, now).await?;
@@ -325,6 +328,17 @@ async fn record(
     fleet.step(now);
     declare(fleet, stage, declared).await?;
     follow(fleet, &stage.log).await
+}
+
+/// Waits until the log says of every first list that it is complete: the clock would go on in a gap, and put its end later
+/// the busier the machine is.
+async fn watched(stage: &Stage) {
+    let is_whole = |lists: &ClusterLists| {
+        lists.complete && lists.gaps.iter().all(|(_, reason)| *reason != reason::LISTING)
+    };
+    while !stage.checks.clusters().iter().all(is_whole) {
+        tokio::time::sleep(LOOK).await;
+    }
 }
 
 /// Waits until pages show all that is in the log.

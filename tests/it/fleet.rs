@@ -233,6 +233,13 @@ async fn the_demo_can_be_used_while_it_records_a_day_and_keeps_no_secret() -> Re
         let (status, page) = get(&format!("{url}{link}")).await?;
         assert!(status == 200 && page.contains("<h2 id=\"why\">Why Degraded"), "{link}: {page}");
     }
+    let watches = ask("/coverage").await?;
+    let listed = items(&watches)
+        .filter_map(|watch| watch["gaps"].as_array())
+        .flatten()
+        .filter(|gap| gap["reason"] == "listing")
+        .inspect(|gap| assert_eq!(gap["since"], gap["until"], "its clock waits for first lists: {gap:#}"));
+    assert!(listed.count() > 40, "every kind of four clusters is listed at first: {watches:#}");
     let history = LogReader::open(&folder.path().join("data"))?;
     let first = history.observed_at(Offset::new(1))?.ok_or("the log is empty")?;
     let last = history.observed_at(history.head()?)?.ok_or("the log is empty")?;
