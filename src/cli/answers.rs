@@ -43,7 +43,7 @@ pub(super) async fn print_at<T: Listed + DeserializeOwned>(
     }
     let answer: Answer<T> = typed(what, value)?;
     let now = reference(&list.server, &answer.metadata);
-    let gaps = line::gaps(&answer.metadata.coverage.gaps, now);
+    let gaps = line::gaps(&answer.metadata, now);
     let odd = answer.value.warnings();
     for warning in gaps.iter().map(String::as_str).chain(odd.iter().map(String::as_str)) {
         eprintln!("warning: {}", visible(warning));
@@ -86,7 +86,7 @@ pub(super) async fn print_list<T: Listed + DeserializeOwned>(
     }
     let page: Page<T> = typed(&what, value)?;
     let now = reference(&list.server, &page.metadata.snapshot);
-    for gap in line::gaps(&page.metadata.snapshot.coverage.gaps, now) {
+    for gap in line::gaps(&page.metadata.snapshot, now) {
         eprintln!("warning: {gap}");
     }
     print_time(list, &page.metadata.snapshot);

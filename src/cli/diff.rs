@@ -129,7 +129,7 @@ fn plain(format: DiffFormat, value: &Value) -> Option<Result<String, CliError>> 
 }
 
 fn warn(snapshot: &Snapshot) {
-    for gap in line::gaps(&snapshot.coverage.gaps, SystemClock.now()) {
+    for gap in line::gaps(snapshot, SystemClock.now()) {
         eprintln!("warning: {gap}");
     }
 }

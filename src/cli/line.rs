@@ -1,9 +1,10 @@
 //! What lines say of environments, resources and gaps, in trees and on paths alike.
 
 use super::output::Paint;
-use crate::format::{age, clock_time, sign, unwatched, visible, why_so, word};
+use crate::format::gaps::{ClusterGaps, by_cluster};
+use crate::format::{age, clock_time, sign, visible, why_so, word};
 use strandline_model::{Health, Timestamp};
-use strandline_protocol::{Environment, Gap, Resource, Snapshot};
+use strandline_protocol::{Environment, Resource, Snapshot};
 
 /// How lines are written.
 #[derive(Clone, Copy, Debug)]
@@ -61,7 +62,7 @@ impl Style {
     /// A line for each cluster of which not everything was watched.
     pub(super) fn unwatched(self, snapshot: &Snapshot) -> String {
         let line = |gap: String| self.paint.health(Some(Health::Unknown), &format!("! {gap}")) + "\n";
-        gaps(&snapshot.coverage.gaps, self.now).into_iter().map(line).collect()
+        gaps(snapshot, self.now).into_iter().map(line).collect()
     }
 
     /// Everything that a line says of a resource.
@@ -113,23 +114,13 @@ pub(super) fn moment(snapshot: &Snapshot) -> String {
 }
 
 /// What was not watched, a line for each cluster.
-pub(super) fn gaps(gaps: &[Gap], now: Timestamp) -> Vec<String> {
-    let mut clusters: Vec<&str> = gaps.iter().map(|gap| gap.cluster.as_str()).collect();
-    clusters.sort_unstable();
-    clusters.dedup();
-    let line = |cluster: &str| {
-        let of_it: Vec<_> = gaps.iter().filter(|gap| gap.cluster == cluster).collect();
-        let oldest = of_it.iter().min_by_key(|gap| gap.since)?;
-        let what = unwatched(oldest, of_it.len());
-        let why = if oldest.message.is_empty() { &oldest.reason } else { &oldest.message };
-        let since = clock_time(oldest.since);
-        let when = match of_it.iter().map(|gap| gap.until).max().flatten() {
-            Some(until) if of_it.iter().all(|gap| gap.until.is_some()) => {
-                format!("from {since} until {}", clock_time(until))
-            }
-            _ => format!("since {since} ({} ago)", age(oldest.since, now)),
+pub(super) fn gaps(snapshot: &Snapshot, now: Timestamp) -> Vec<String> {
+    let line = |ClusterGaps { cluster, what, since, until, why }: ClusterGaps| {
+        let when = match until {
+            Some(until) => format!("from {} until {}", clock_time(since), clock_time(until)),
+            None => format!("since {} ({} ago)", clock_time(since), age(since, now)),
         };
-        Some(visible(&format!("cluster {cluster}: {what} not watched {when}: {why}")).into())
+        visible(&format!("cluster {cluster}: {what} not watched {when}: {why}")).into()
     };
-    clusters.into_iter().filter_map(line).collect()
+    by_cluster(&snapshot.coverage.gaps, now).into_iter().map(line).collect()
 }

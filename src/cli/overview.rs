@@ -45,7 +45,7 @@ pub(super) async fn overview(args: &OverviewArgs) -> Result<(), CliError> {
         return write(&names.collect::<String>());
     }
     let now = reference(&args.server, &answer.metadata);
-    for gap in line::gaps(&answer.metadata.coverage.gaps, now) {
+    for gap in line::gaps(&answer.metadata, now) {
         eprintln!("warning: {gap}");
     }
     if args.server.at.is_some_and(|at| at != At::Now) {

@@ -3,6 +3,7 @@
 mod age;
 mod cut;
 mod diff;
+pub mod gaps;
 mod links;
 mod over_time;
 mod place;

@@ -7,6 +7,7 @@ use super::live;
 use super::prose::Prose;
 use super::rail::{self, Rail};
 use crate::format;
+use crate::format::gaps::{ClusterGaps, by_cluster, is_over};
 use crate::http::params::{AT, CONTINUE, Parameter, Q, TIER, TZ};
 use crate::http::request::Request;
 use strandline_model::{EnvironmentFilter, Health, HealthCounts, Timestamp, attention};
@@ -56,6 +57,8 @@ impl Badge {
 pub(super) struct Blind {
     pub(super) cluster: String,
     pub(super) since: Time,
+    /// None while it is not over.
+    pub(super) until: Option<Time>,
     pub(super) what: String,
     pub(super) why: Prose,
 }
@@ -171,12 +174,13 @@ impl Shell {
         let lag = snapshot.lag_changes;
         let shown = (!at.is_empty())
             .then(|| snapshot.at.map_or_else(|| snapshot.offset.to_string(), |time| time.to_string()));
+        let moment_shown = reference(request, snapshot, now);
         let pinned = shown.clone().unwrap_or_else(|| snapshot.offset.to_string());
         let moment = Moment {
             link: format!("{}{}", request.context.path, request.query.with(&[(AT, Some(&pinned))])),
             clock: clock(snapshot, !at.is_empty(), now),
             position: position(snapshot),
-            recorded: recorded(&snapshot.coverage.gaps),
+            recorded: recorded(&snapshot.coverage.gaps, moment_shown),
             now: format!("{}{}", request.context.path, request.query.with(&[(AT, None)])),
             unrecorded: snapshot.offset.get() == 0,
             time: match at.is_empty() && !snapshot.not_recording {
@@ -185,7 +189,7 @@ impl Shell {
             },
             lag: (lag > 0).then(|| behind(lag)),
             not_recording: snapshot.not_recording,
-            blind: blind(&snapshot.coverage.gaps, now),
+            blind: blind(&snapshot.coverage.gaps, moment_shown, now),
         };
         let mut title = format::visible(title).into_owned();
         if let Some(time) = moment.time.as_ref().filter(|_| !at.is_empty()) {
@@ -277,13 +281,14 @@ fn position(snapshot: &Snapshot) -> String {
     format!("offset {offset}{}", last.unwrap_or_default())
 }
 
-/// How many clusters are not recorded, or not all of their kinds.
-fn recorded(gaps: &[Gap]) -> String {
+/// How many clusters are not recorded at the moment shown, or not all of their kinds.
+fn recorded(gaps: &[Gap], shown: Timestamp) -> String {
+    let gaps: Vec<&Gap> = gaps.iter().filter(|gap| !is_over(gap, shown)).collect();
     let clusters = |gaps: &mut dyn Iterator<Item = &Gap>| -> BTreeSet<String> {
         gaps.map(|gap| gap.cluster.clone()).collect()
     };
-    let whole = clusters(&mut gaps.iter().filter(|gap| gap.kind.is_empty() && gap.group.is_empty()));
-    let partly = clusters(&mut gaps.iter()).difference(&whole).count();
+    let whole = clusters(&mut gaps.iter().copied().filter(|gap| gap.kind.is_empty() && gap.group.is_empty()));
+    let partly = clusters(&mut gaps.iter().copied()).difference(&whole).count();
     match (whole.len(), partly) {
         (0, 0) => "all clusters recorded".to_owned(),
         (whole, 0) => format!("{} not recorded", format::several(whole, "cluster")),
@@ -298,27 +303,16 @@ pub(super) fn reference(request: &Request, snapshot: &Snapshot, now: Timestamp) 
     format::moment(snapshot, asked_for_now, now)
 }
 
-/// One line for each cluster, however many of its kinds are not watched.
-fn blind(gaps: &[Gap], now: Timestamp) -> Vec<Blind> {
-    let mut lines: Vec<(&Gap, usize)> = Vec::new();
-    for gap in gaps {
-        match lines.iter_mut().find(|(first, _)| first.cluster == gap.cluster) {
-            Some((first, count)) => {
-                *count += 1;
-                if gap.since < first.since {
-                    *first = gap;
-                }
-            }
-            None => lines.push((gap, 1)),
-        }
-    }
-    let line = |(gap, count): (&Gap, usize)| Blind {
-        cluster: format::visible(&gap.cluster).into_owned(),
-        since: Time::new(gap.since, now),
-        what: format::visible(&format::unwatched(gap, count)).into_owned(),
-        why: Prose::new(if gap.message.is_empty() { &gap.reason } else { &gap.message }),
+/// A line for each cluster of what is not watched, and of what was not in the span shown.
+fn blind(gaps: &[Gap], shown: Timestamp, now: Timestamp) -> Vec<Blind> {
+    let line = |gaps: ClusterGaps| Blind {
+        cluster: format::visible(&gaps.cluster).into_owned(),
+        since: Time::new(gaps.since, now),
+        until: gaps.until.map(|until| Time::new(until, now)),
+        what: format::visible(&gaps.what).into_owned(),
+        why: Prose::new(&gaps.why),
     };
-    lines.into_iter().map(line).collect()
+    by_cluster(gaps, shown).into_iter().map(line).collect()
 }
 
 /// The overview narrowed to one value, at the moment shown.
@@ -366,8 +360,10 @@ mod tests {
             (&[gap("eu", "", 1), gap("us", "Pod", 1)], "1 cluster not recorded, 1 partly"),
         ];
         for (gaps, expected) in cases {
-            assert_eq!(recorded(gaps), expected);
+            assert_eq!(recorded(gaps, NOON), expected);
         }
+        let over = Gap { until: Some(NOON), ..gap("eu", "Pod", 1) };
+        assert_eq!(recorded(&[over], NOON), "all clusters recorded", "what is shown is whole again");
         let later = NOON.plus(std::time::Duration::from_secs(63));
         let mut shown = snapshot();
         assert_eq!(clock(&shown, false, later), "12:01:03 UTC", "live: now, whenever the last change was");
@@ -382,23 +378,6 @@ mod tests {
         assert_eq!(
             (behind(1), behind(1200)),
             ("1 change behind".to_owned(), "1,200 changes behind".to_owned())
-        );
-    }
-
-    #[test]
-    fn gaps_are_told_once_for_each_cluster_with_the_oldest_moment() {
-        let group = Gap { group: "metrics.k8s.io".into(), ..gap("eu", "", 5) };
-        let lines = blind(&[group], NOON);
-        assert_eq!(lines[0].what, "API group metrics.k8s.io");
-        let lines = blind(&[gap("eu", "Pod", 60), gap("us", "", 30), gap("eu", "Service", 90)], NOON);
-        let why = |b: &Blind| b.why.to_string();
-        let told: Vec<_> = lines.iter().map(|b| (&*b.cluster, &*b.what, &*b.since.age, why(b))).collect();
-        assert_eq!(
-            told,
-            [
-                ("eu", "2 kinds", "90s", "unreachable".to_owned()),
-                ("us", "all kinds", "30s", "unreachable".to_owned())
-            ]
         );
     }
 }
