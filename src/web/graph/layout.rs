@@ -12,7 +12,7 @@ const LAYERS_MAX: usize = 12;
 const SWEEPS: usize = 4;
 
 /// The width of a box.
-pub(super) const BOX_WIDTH: f64 = 208.0;
+pub(super) const BOX_WIDTH: f64 = 224.0;
 /// The room between layers, in which links are seen.
 const LAYER_GAP: f64 = 56.0;
 /// The room between boxes of a layer.

@@ -32,7 +32,7 @@ pub(super) const NODES_MAX: usize = 200;
 /// The height of a box with two lines, and of one with three.
 const HEIGHTS: (f64, f64) = (46.0, 62.0);
 /// Letters that fit into a box.
-const LETTERS: usize = 27;
+const LETTERS: usize = 24;
 /// Letters of a kind that fit beside a sign, and of one beside a sign and a word.
 const KIND_LETTERS: (usize, usize) = (28, 16);
 /// Letters of a message in a tooltip.
@@ -47,6 +47,7 @@ const LANE_GAP: f64 = 26.0;
 pub(super) struct Cell {
     pub(super) x: i64,
     pub(super) y: i64,
+    pub(super) width: i64,
     pub(super) height: i64,
     pub(super) badge: Badge,
     /// The word beside the sign; empty for what is sound or has no health.
@@ -74,6 +75,7 @@ impl Cell {
         Cell {
             x: 0,
             y: 0,
+            width: BOX_WIDTH as i64,
             height: if note.is_empty() { HEIGHTS.0 } else { HEIGHTS.1 } as i64,
             badge,
             word,
