@@ -8,6 +8,9 @@ module.exports = defineConfig({
   fullyParallel: true,
   timeout: 60_000,
   reporter: "line",
+  // Pictures lie beside the flows that compare them, whatever the system.
+  snapshotPathTemplate: "{testDir}/pictures/{arg}{ext}",
+  updateSnapshots: process.env.STRANDLINE_PICTURES === "keep" ? "all" : "none",
   use: {
     baseURL: process.env.STRANDLINE_URL,
     timezoneId: "Europe/Berlin",
