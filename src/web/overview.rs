@@ -16,7 +16,7 @@ use self::map::Map;
 pub(super) use self::rows::{Row, Strip, row};
 use self::sections::{Section, sections};
 pub(super) use self::selection::WALL;
-use self::selection::{Form, Selection, chips, regrouped};
+use self::selection::{CARDS_MAX, Form, SUGGESTIONS_MAX, Selection, chips, regrouped};
 use self::tiles::{Line, Tile, tiles};
 use super::address::same_moment;
 use super::chip::{Chip, Choice};
@@ -121,7 +121,7 @@ struct StartData {
     page: OverviewPage,
     urgent: Vec<(EnvironmentSummary, Option<Onset>)>,
     /// By two groupings.
-    map: Overview,
+    map: Option<Overview>,
     /// Regions, groups and clusters that there are to choose from.
     suggestions: [Vec<String>; 3],
     snapshot: Snapshot,
@@ -129,17 +129,30 @@ struct StartData {
 
 async fn find(state: &AppState, scope: &Scope, selection: &Selection) -> Result<StartData, Problem> {
     let queries = &state.queries;
-    let rows = queries.ask(scope, selection.at, selection.rows()).await?;
     // Of a later page the token says which moment it is.
-    let at = match selection.after {
-        Some(_) => At::Offset(rows.metadata.offset),
-        None => same_moment(selection.at, &rows.metadata),
+    let moment = |metadata: &Snapshot| match selection.after {
+        Some(_) => At::Offset(metadata.offset),
+        None => same_moment(selection.at, metadata),
     };
-    let page = rows.value.environments.unwrap_or(OverviewPage { items: Vec::new(), next: None });
-    let overview = queries.ask(scope, at, selection.overview()).await?;
-    let urgent = queries.ask(scope, at, selection.urgent()).await?.value.environments;
+    let (page, at, (overview, others)) = if selection.filter.healths.is_empty() {
+        let (mut overview, others) = queries.ask(scope, selection.at, selection.overviews()).await?;
+        (overview.value.environments.take(), moment(&overview.metadata), (overview, others))
+    } else {
+        let rows = queries.ask(scope, selection.at, selection.rows()).await?;
+        let at = moment(&rows.metadata);
+        (rows.value.environments, at, queries.ask(scope, at, selection.overviews()).await?)
+    };
+    let page = page.unwrap_or(OverviewPage { items: Vec::new(), next: None });
+    // Cards are of the first page, which in the order of attention begins with what needs it most.
+    let urgent = match (selection.order, &selection.after) {
+        (_, Some(_)) => None,
+        (OverviewOrder::Attention, None) => Some(page.items.iter().take(CARDS_MAX).cloned().collect()),
+        (_, None) => {
+            queries.ask(scope, at, selection.urgent()).await?.value.environments.map(|page| page.items)
+        }
+    };
     let mut cards = Vec::new();
-    for one in urgent.into_iter().flat_map(|page| page.items) {
+    for one in urgent.into_iter().flatten() {
         if !one.health.is_some_and(Health::needs_attention) {
             continue;
         }
@@ -147,12 +160,11 @@ async fn find(state: &AppState, scope: &Scope, selection: &Selection) -> Result<
         let onset = if looks { onset(state, scope, at, &one).await? } else { None };
         cards.push((one, onset));
     }
-    let map = queries.ask(scope, at, selection.map()).await?.value;
-    let mut suggestions: [Vec<String>; 3] = Default::default();
-    for (names, question) in suggestions.iter_mut().zip(Selection::suggestions()) {
-        *names = keys(queries.ask(scope, at, question).await?.value);
-    }
+    let (regions, groups_and_clusters) = queries.ask(scope, at, Selection::suggestions()).await?;
+    let mut names = std::iter::once(regions.value).chain(groups_and_clusters).map(keys);
+    let suggestions = std::array::from_fn(|_| names.next().unwrap_or_default());
     let snapshot = overview.metadata;
+    let map = others.into_iter().next();
     Ok(StartData { overview: overview.value, page, urgent: cards, map, suggestions, snapshot })
 }
 
@@ -173,8 +185,8 @@ async fn onset(
 
 /// The first keys of all groups, in order.
 fn keys(overview: Overview) -> Vec<String> {
-    let mut keys: Vec<_> =
-        overview.groups.into_iter().filter_map(|group| group.keys.into_iter().next()).collect();
+    let groups = overview.groups.into_iter().take(SUGGESTIONS_MAX);
+    let mut keys: Vec<_> = groups.filter_map(|group| group.keys.into_iter().next()).collect();
     keys.sort();
     keys
 }
@@ -220,7 +232,7 @@ fn view(
             false => cards(request, selection, &shell, &found.snapshot, &found.urgent, now),
         },
         further: further(request, urgent.saturating_sub(found.urgent.len() as u64)).filter(|_| !later),
-        map: map::map(request, selection, &found.map).filter(|_| !later),
+        map: found.map.as_ref().and_then(|by_two| map::map(request, selection, by_two)).filter(|_| !later),
         sections: sections(request, selection, &shell, (overview, &found.page), now),
         by_health: sort("Health", OverviewOrder::Attention),
         by_since: sort("since", OverviewOrder::Since),
@@ -328,13 +340,13 @@ pub(super) fn rendered(
     let passes =
         |one: &EnvironmentSummary| healths.is_empty() || one.health.is_some_and(|one| healths.contains(&one));
     let needs = |one: &&EnvironmentSummary| one.health.is_some_and(Health::needs_attention) && passes(one);
-    let urgent = environments.iter().filter(needs).take(selection::CARDS_MAX);
+    let urgent = environments.iter().filter(needs).take(CARDS_MAX);
     let urgent = urgent.map(|one| (one.clone(), onset.clone())).collect();
     let items = environments.into_iter().filter(passes).collect();
-    let hostile = || vec![super::tests::HOSTILE.to_owned(), "eu".to_owned()];
-    let suggestions = [hostile(), hostile(), hostile()];
+    let hostile = vec![super::tests::HOSTILE.to_owned(), "eu".to_owned()];
+    let suggestions = [hostile.clone(), hostile.clone(), hostile];
     let page = OverviewPage { items, next: Some("1.5b5d.00".to_owned()) };
-    let found = StartData { overview, page, urgent, map, suggestions, snapshot };
+    let found = StartData { overview, page, urgent, map: Some(map), suggestions, snapshot };
     let views =
         [SavedView { name: "mine".into(), title: super::tests::HOSTILE.into(), ..SavedView::default() }];
     super::tests::text(&view(request, &selection, &found, &views, crate::format::tests::NOON))

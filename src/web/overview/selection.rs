@@ -15,7 +15,7 @@ use crate::web::render::sentence;
 
 use strandline_model::{At, EnvironmentFilter, GroupBy, Health, SavedView, Tier};
 use strandline_protocol::Trend;
-use strandline_query::{GetOverview, OverviewOrder, OverviewRows, PageRequest, TrendFilter};
+use strandline_query::{GetOverview, GetOverviews, OverviewOrder, OverviewRows, PageRequest, TrendFilter};
 use strandline_syntax::{Glob, LabelSelector};
 
 /// What is asked for.
@@ -40,7 +40,7 @@ const ROWS_MAX: usize = 50;
 pub(super) const CARDS_MAX: usize = 6;
 
 /// The most values that a field suggests.
-const SUGGESTIONS_MAX: usize = 50;
+pub(super) const SUGGESTIONS_MAX: usize = 50;
 
 /// Whether the page is for a screen on the wall.
 pub(in super::super) const WALL: Parameter = Parameter::one("wall");
@@ -92,6 +92,22 @@ impl Selection {
         }
     }
 
+    /// The question for the groups, for the map of two groupings, those of the page or groups of projects beside its only
+    /// one, and for the environments of the page where these are of all healths as well.
+    pub(super) fn overviews(&self) -> GetOverviews {
+        let mut by = self.group_by.clone();
+        if let [only] = by.as_slice() {
+            let other = if *only == GroupBy::Group { GroupBy::Region } else { GroupBy::Group };
+            by.insert(usize::from(other == GroupBy::Region), other);
+        }
+        let first = if self.filter.healths.is_empty() {
+            GetOverview { environments: self.rows().environments, ..self.overview() }
+        } else {
+            self.overview()
+        };
+        GetOverviews { first, also_by: vec![by] }
+    }
+
     /// The question for the environments of the page.
     pub(super) fn rows(&self) -> GetOverview {
         let page = PageRequest { limit: ROWS_MAX, after: self.after.clone() };
@@ -110,24 +126,13 @@ impl Selection {
         GetOverview { environments, limit: Some(1), ..self.rows() }
     }
 
-    /// The question for the map of two groupings: those of the page, or groups of projects beside its only one.
-    pub(super) fn map(&self) -> GetOverview {
-        let mut group_by = self.group_by.clone();
-        if let [only] = group_by.as_slice() {
-            let other = if *only == GroupBy::Group { GroupBy::Region } else { GroupBy::Group };
-            group_by.insert(usize::from(other == GroupBy::Region), other);
+    /// The question for what there is to choose from, of all that the caller sees: regions, groups and clusters.
+    pub(super) fn suggestions() -> GetOverviews {
+        let filter = EnvironmentFilter::default().in_use_by_default();
+        GetOverviews {
+            first: GetOverview { filter, group_by: vec![GroupBy::Region], ..GetOverview::default() },
+            also_by: vec![vec![GroupBy::Group], vec![GroupBy::Cluster]],
         }
-        GetOverview { group_by, limit: None, trend: None, ..self.overview() }
-    }
-
-    /// The questions for what there is to choose from, of all that the caller sees.
-    pub(super) fn suggestions() -> [GetOverview; 3] {
-        [GroupBy::Region, GroupBy::Group, GroupBy::Cluster].map(|by| GetOverview {
-            filter: EnvironmentFilter::default().in_use_by_default(),
-            group_by: vec![by],
-            limit: Some(SUGGESTIONS_MAX),
-            ..GetOverview::default()
-        })
     }
 
     /// What is shown, in a few words.

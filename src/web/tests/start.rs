@@ -258,3 +258,18 @@ fn a_page_of_many_environments_stays_small() {
     sound(&page);
     assert!(page.len() < 100_000, "{} bytes", page.len());
 }
+
+#[test]
+fn a_gap_that_is_over_is_told_with_both_ends() {
+    let mut snapshot = blind_snapshot();
+    for gap in &mut snapshot.coverage.gaps {
+        gap.until = Some(gap.since.plus(Duration::from_secs(60)));
+    }
+    let page = rendered(&request("/", ""), some(), None, snapshot);
+    sound(&page);
+    assert!(
+        page.contains("Cluster <b>eu-west</b>: 2 kinds not watched from") && page.contains("until"),
+        "{page}"
+    );
+    assert!(page.contains("all clusters recorded") && !page.contains("not watched since"), "{page}");
+}

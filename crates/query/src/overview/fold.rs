@@ -27,21 +27,30 @@ pub(super) struct Row<'r> {
 
 /// Groups as they grow.
 pub(super) struct Fold {
-    grouping: Grouping,
+    first: Groups,
+    /// Other groupings of the same environments.
+    others: Vec<Groups>,
     totals: OverviewCounts,
-    groups: HashMap<Vec<u32>, Group>,
     texts: Interner,
-    /// The keys of one environment, kept to be filled again.
-    keys: Vec<Vec<u32>>,
     /// Those to be shown one by one, where any are.
     shortlist: Option<Shortlist>,
     /// All whose health is known, by the view's numbers, where that is asked for.
     readable: Option<Vec<i64>>,
 }
 
+/// The groups of one grouping.
+struct Groups {
+    grouping: Grouping,
+    groups: HashMap<Vec<u32>, Group>,
+    /// The keys of one environment, kept to be filled again.
+    keys: Vec<Vec<u32>>,
+}
+
 /// What a fold amounts to.
 pub(super) struct Folded {
     pub(super) overview: Overview,
+    /// By the other groupings, in their order.
+    pub(super) others: Vec<Overview>,
     pub(super) chosen: Vec<Chosen>,
     /// The place in the order at which the next page begins.
     pub(super) next: Option<Vec<String>>,
@@ -62,13 +71,16 @@ struct Group {
 }
 
 impl Fold {
-    pub(super) fn new(grouping: Grouping, shortlist: Option<Shortlist>, with_numbers: bool) -> Self {
+    pub(super) fn new(
+        (first, others): (Grouping, Vec<Grouping>),
+        shortlist: Option<Shortlist>,
+        with_numbers: bool,
+    ) -> Self {
         Fold {
-            grouping,
+            first: Groups::new(first),
+            others: others.into_iter().map(Groups::new).collect(),
             totals: OverviewCounts::default(),
-            groups: HashMap::new(),
             texts: Interner::default(),
-            keys: Vec::new(),
             shortlist,
             readable: with_numbers.then(Vec::new),
         }
@@ -77,17 +89,12 @@ impl Fold {
     /// Takes in one environment.
     pub(super) fn take(&mut self, facts: &Facts<'_>, row: &Row<'_>) -> serde_json::Result<()> {
         row.count(&mut self.totals);
-        self.keys.clear();
-        self.grouping.keys(facts, &mut self.texts, &mut self.keys)?;
-        for key in &self.keys {
-            // Nearly always the group is there, and its key need not be copied.
-            match self.groups.get_mut(key) {
-                Some(group) => group.take(row),
-                None => self.groups.entry(key.clone()).or_default().take(row),
-            }
+        self.first.take(facts, row, &mut self.texts)?;
+        for groups in &mut self.others {
+            groups.take(facts, row, &mut self.texts)?;
         }
         if let Some(shortlist) = &mut self.shortlist {
-            shortlist.take(row, &self.keys);
+            shortlist.take(row, &self.first.keys);
         }
         if let Some(readable) = self.readable.as_mut().filter(|_| row.readable) {
             readable.push(row.number);
@@ -95,11 +102,42 @@ impl Fold {
         Ok(())
     }
 
-    /// What it amounts to, with at most `limit` groups.
+    /// What it amounts to, with at most `limit` groups, and of other groupings as many as are told at most.
     pub(super) fn finish(self, limit: usize) -> Folded {
-        let texts = |keys: &[u32]| keys.iter().map(|number| self.texts.text(*number)).collect();
+        let Fold { first, others, totals, texts, shortlist, readable } = self;
+        let overview = first.finish(limit, totals, &texts);
+        let others = others.into_iter().map(|groups| groups.finish(Overview::LIMIT, totals, &texts));
+        let others = others.collect();
+        let (chosen, next) = shortlist.map(Shortlist::finish).unwrap_or_default();
+        let chosen = chosen
+            .into_iter()
+            .map(|(number, keys)| Chosen { number, keys: keys.iter().map(|key| texts.texts(key)).collect() });
+        let (chosen, readable) = (chosen.collect(), readable.unwrap_or_default());
+        Folded { overview, others, chosen, next, readable }
+    }
+}
+
+impl Groups {
+    fn new(grouping: Grouping) -> Self {
+        Groups { grouping, groups: HashMap::new(), keys: Vec::new() }
+    }
+
+    fn take(&mut self, facts: &Facts<'_>, row: &Row<'_>, texts: &mut Interner) -> serde_json::Result<()> {
+        self.keys.clear();
+        self.grouping.keys(facts, texts, &mut self.keys)?;
+        for key in &self.keys {
+            // Nearly always the group is there, and its key need not be copied.
+            match self.groups.get_mut(key) {
+                Some(group) => group.take(row),
+                None => self.groups.entry(key.clone()).or_default().take(row),
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(self, limit: usize, totals: OverviewCounts, texts: &Interner) -> Overview {
         let told = |(keys, group): (Vec<u32>, Group)| OverviewGroup {
-            keys: texts(&keys),
+            keys: texts.texts(&keys),
             counts: group.counts,
             attention: group.attention,
         };
@@ -110,21 +148,15 @@ impl Fold {
         });
         let left_out = groups.len().saturating_sub(limit);
         groups.truncate(limit);
-        let overview = Overview {
+        Overview {
             group_by: self.grouping.by,
             groups,
             groups_left_out: u64::try_from(left_out).unwrap_or(u64::MAX),
-            totals: self.totals,
+            totals,
             trend: None,
             environments: None,
             warnings: Vec::new(),
-        };
-        let (chosen, next) = self.shortlist.map(Shortlist::finish).unwrap_or_default();
-        let chosen = chosen
-            .into_iter()
-            .map(|(number, keys)| Chosen { number, keys: keys.iter().map(|key| texts(key)).collect() });
-        let (chosen, readable) = (chosen.collect(), self.readable.unwrap_or_default());
-        Folded { overview, chosen, next, readable }
+        }
     }
 }
 

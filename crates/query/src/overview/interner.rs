@@ -21,7 +21,11 @@ impl Interner {
         number
     }
 
-    pub(super) fn text(&self, number: u32) -> String {
+    pub(super) fn texts(&self, numbers: &[u32]) -> Vec<String> {
+        numbers.iter().map(|number| self.text(*number)).collect()
+    }
+
+    fn text(&self, number: u32) -> String {
         usize::try_from(number).ok().and_then(|place| self.texts.get(place)).cloned().unwrap_or_default()
     }
 }

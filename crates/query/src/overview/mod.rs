@@ -73,6 +73,29 @@ pub struct OverviewRows {
     pub page: PageRequest,
 }
 
+/// An overview, and how the same environments stand in other groups, all of it in one pass.
+#[derive(Clone, Debug, Serialize)]
+pub struct GetOverviews {
+    /// The overview.
+    pub first: GetOverview,
+    /// By what else they are grouped; the answer has at most [`Overview::LIMIT`] groups of each.
+    pub also_by: Vec<Vec<GroupBy>>,
+}
+
+impl Question for GetOverviews {
+    const NAME: &'static str = GetOverview::NAME;
+    type Answer = (Answer<Overview>, Vec<Overview>);
+
+    fn page(&self) -> Option<&PageRequest> {
+        self.first.page()
+    }
+
+    fn answer(&self, context: Context<'_>) -> Result<Self::Answer> {
+        let Context { view, log, moment, scope, start } = context;
+        get((view, log), &moment, scope, &start, (&self.first, &self.also_by))
+    }
+}
+
 impl Question for GetOverview {
     const NAME: &'static str = "overview";
     type Answer = Answer<Overview>;
@@ -83,7 +106,7 @@ impl Question for GetOverview {
 
     fn answer(&self, context: Context<'_>) -> Result<Self::Answer> {
         let Context { view, log, moment, scope, start } = context;
-        get(view, log, &moment, scope, &start, self)
+        get((view, log), &moment, scope, &start, (self, &[])).map(|(overview, _)| overview)
     }
 }
 
@@ -139,17 +162,16 @@ const OF_SCOPE: &str = select!(
 const NEWEST_DEPLOYMENT: &str = "SELECT max(id) FROM deployment INDEXED BY deployment_by_environment
     WHERE environment_id = ?1 AND from_offset <= ?2";
 
-/// The overview of a selection.
+/// The overview of a selection, and the same by other groupings.
 fn get(
-    view: &Connection,
-    log: &mut LogReader,
+    (view, log): (&Connection, &mut LogReader),
     moment: &Moment,
     scope: &ResolvedScope,
     start: &Start,
-    question: &GetOverview,
-) -> Result<Answer<Overview>> {
-    let Folded { overview: mut value, chosen, next, readable } =
-        folded(view, moment, scope, start, question)?;
+    (question, also_by): (&GetOverview, &[Vec<GroupBy>]),
+) -> Result<(Answer<Overview>, Vec<Overview>)> {
+    let Folded { overview: mut value, others, chosen, next, readable } =
+        folded(view, moment, scope, start, (question, also_by))?;
     if value.totals.total == 0 {
         value.warnings = Words::of_environments(&question.filter).unknown(view, moment, scope)?;
     }
@@ -163,7 +185,7 @@ fn get(
         value.environments = Some(OverviewPage { items, next });
     }
     let metadata = moment.snapshot(view, scope, &Concerns::Everything)?;
-    Ok(Answer { value, metadata })
+    Ok((Answer { value, metadata }, others))
 }
 
 /// The groups of a selection with their counts alone.
@@ -174,7 +196,7 @@ pub(super) fn counts(
     start: &Start,
     question: &GetOverview,
 ) -> Result<Overview> {
-    folded(view, moment, scope, start, question).map(|folded| folded.overview)
+    folded(view, moment, scope, start, (question, &[])).map(|folded| folded.overview)
 }
 
 /// All environments of the selection in one pass.
@@ -183,13 +205,16 @@ fn folded(
     moment: &Moment,
     scope: &ResolvedScope,
     start: &Start,
-    question: &GetOverview,
+    (question, also_by): (&GetOverview, &[Vec<GroupBy>]),
 ) -> Result<Folded> {
     let filter = &question.filter;
     let by = if question.group_by.is_empty() { &[GroupBy::Region][..] } else { &question.group_by };
     let (sieve, grouping) = (RowFilter::new(filter), Grouping::new(by, filter));
-    let labels = sieve.reads_labels() || grouping.reads_labels();
-    let targets = sieve.reads_targets() || grouping.reads_targets();
+    let others: Vec<_> = also_by.iter().map(|by| Grouping::new(by, filter)).collect();
+    let reads =
+        |of: fn(&Grouping) -> bool| std::iter::once(&grouping).chain(&others).any(|grouping| of(grouping));
+    let labels = sieve.reads_labels() || reads(Grouping::reads_labels);
+    let targets = sieve.reads_targets() || reads(Grouping::reads_targets);
     let sql = match (labels, targets) {
         _ if !scope.is_everything() => OF_SCOPE,
         (false, false) => NARROW,
@@ -218,7 +243,7 @@ fn folded(
         Some(statement) => statement.query_row([environment, moment.offset.as_i64()], |row| row.get(0)),
         None => Ok(None),
     };
-    let mut fold = Fold::new(grouping, shortlist, question.trend.is_some());
+    let mut fold = Fold::new((grouping, others), shortlist, question.trend.is_some());
     while let Some(row) = rows.next()? {
         take(&mut fold, &sieve, row, &mut deployed)?;
     }

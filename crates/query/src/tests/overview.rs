@@ -219,6 +219,15 @@ async fn holds(world: &World, scope: &Scope, at: At, request: &GetOverview) {
     overview.value.warnings.clear();
     assert_eq!(overview.value, naive(request, &all.items), "at {at:?} for {request:?}");
     assert_eq!(overview.metadata, all.metadata.snapshot);
+    let also_by = vec![vec![GroupBy::Cluster], vec![GroupBy::Group, GroupBy::Label("team".into())]];
+    let together = GetOverviews { first: request.clone(), also_by: also_by.clone() };
+    let (mut first, others) = queries.ask(scope, at, together).await.unwrap();
+    first.value.warnings.clear();
+    assert_eq!(first, overview, "other groupings change nothing");
+    for (by, other) in also_by.into_iter().zip(others) {
+        let alone = GetOverview { group_by: by, limit: None, ..request.clone() };
+        assert_eq!(other, naive(&alone, &all.items), "at {at:?} for {alone:?}");
+    }
     let list = queries.ask(scope, at, ListEnvironments::new(&request.filter, &whole())).await.unwrap().items;
     let expected: Vec<_> = all.items.into_iter().filter(|one| passes(&request.filter, one)).collect();
     assert_eq!(list, expected, "at {at:?} for {:?}", request.filter);
