@@ -211,8 +211,7 @@ fn folded(
     let by = if question.group_by.is_empty() { &[GroupBy::Region][..] } else { &question.group_by };
     let (sieve, grouping) = (RowFilter::new(filter), Grouping::new(by, filter));
     let others: Vec<_> = also_by.iter().map(|by| Grouping::new(by, filter)).collect();
-    let reads =
-        |of: fn(&Grouping) -> bool| std::iter::once(&grouping).chain(&others).any(|grouping| of(grouping));
+    let reads = |of: fn(&Grouping) -> bool| std::iter::once(&grouping).chain(&others).any(of);
     let labels = sieve.reads_labels() || reads(Grouping::reads_labels);
     let targets = sieve.reads_targets() || reads(Grouping::reads_targets);
     let sql = match (labels, targets) {
