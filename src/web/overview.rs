@@ -33,7 +33,9 @@ use crate::http::request::Request;
 use crate::http::respond::Response;
 use strandline_model::{At, Health, SavedView, Timestamp};
 use strandline_protocol::{EnvironmentSummary, Onset, Overview, OverviewPage, Snapshot};
-use strandline_query::{GetEnvironmentOnset, OnsetFilter, OverviewOrder, QueryError, Scope};
+use strandline_query::{
+    FilterValues, GetEnvironmentOnset, ListFilterValues, OnsetFilter, OverviewOrder, QueryError, Scope,
+};
 use strandline_syntax::percent_encode;
 
 /// How many cards say what changed just before.
@@ -122,8 +124,8 @@ struct StartData {
     urgent: Vec<(EnvironmentSummary, Option<Onset>)>,
     /// By two groupings.
     map: Option<Overview>,
-    /// Regions, groups and clusters that there are to choose from.
-    suggestions: [Vec<String>; 3],
+    /// What there is to choose from.
+    suggestions: FilterValues,
     snapshot: Snapshot,
 }
 
@@ -160,9 +162,7 @@ async fn find(state: &AppState, scope: &Scope, selection: &Selection) -> Result<
         let onset = if looks { onset(state, scope, at, &one).await? } else { None };
         cards.push((one, onset));
     }
-    let (regions, groups_and_clusters) = queries.ask(scope, at, Selection::suggestions()).await?;
-    let mut names = std::iter::once(regions.value).chain(groups_and_clusters).map(keys);
-    let suggestions = std::array::from_fn(|_| names.next().unwrap_or_default());
+    let suggestions = queries.ask(scope, at, ListFilterValues { limit: SUGGESTIONS_MAX }).await?;
     let snapshot = overview.metadata;
     let map = others.into_iter().next();
     Ok(StartData { overview: overview.value, page, urgent: cards, map, suggestions, snapshot })
@@ -181,14 +181,6 @@ async fn onset(
         Err(QueryError::OnsetUnknown { .. }) => Ok(None),
         Err(error) => Err(error.into()),
     }
-}
-
-/// The first keys of all groups, in order.
-fn keys(overview: Overview) -> Vec<String> {
-    let groups = overview.groups.into_iter().take(SUGGESTIONS_MAX);
-    let mut keys: Vec<_> = groups.filter_map(|group| group.keys.into_iter().next()).collect();
-    keys.sort();
-    keys
 }
 
 fn view(
@@ -344,7 +336,7 @@ pub(super) fn rendered(
     let urgent = urgent.map(|one| (one.clone(), onset.clone())).collect();
     let items = environments.into_iter().filter(passes).collect();
     let hostile = vec![super::tests::HOSTILE.to_owned(), "eu".to_owned()];
-    let suggestions = [hostile.clone(), hostile.clone(), hostile];
+    let suggestions = FilterValues { regions: hostile.clone(), groups: hostile.clone(), clusters: hostile };
     let page = OverviewPage { items, next: Some("1.5b5d.00".to_owned()) };
     let found = StartData { overview, page, urgent, map: Some(map), suggestions, snapshot };
     let views =

@@ -87,7 +87,9 @@ pub use images::ListImages;
 pub use left_behind::ListLeftBehind;
 pub use namespaces::ListTargetNamespaces;
 pub use onset::{GetEnvironmentOnset, GetResourceOnset, OnsetFilter};
-pub use overview::{GetOverview, GetOverviews, OverviewOrder, OverviewRows, TrendFilter};
+pub use overview::{
+    FilterValues, GetOverview, GetOverviews, ListFilterValues, OverviewOrder, OverviewRows, TrendFilter,
+};
 pub use projects::{GetProject, ListProjects};
 pub use queries::{Progress, Queries, Stamp};
 pub use query_times::QueryTimes;

@@ -283,7 +283,7 @@ pub(super) fn known(
         Of::Image => image_names::all(view, moment, scope)?,
         Of::Kind => looked_at_by(view, moment, scope, KINDS)?,
         Of::Cluster => {
-            let mut clusters = looked_at_by(view, moment, scope, CLUSTERS)?;
+            let mut clusters = clusters_looked_at(view, moment, scope)?;
             clusters.extend(of_environments(view, moment, scope, of)?);
             clusters
         }
@@ -321,6 +321,15 @@ const CLUSTERS: &str = concat!(
 /// Namespaces that there are or were, whose names nobody keeps from who sees everything.
 const NAMESPACES: &str = r#"SELECT r.name FROM kind k JOIN resource r ON r.kind_id = k.id
     WHERE k."group" = '' AND k.kind = 'Namespace' AND :at >= 0 AND :scope IS NULL"#;
+
+/// Clusters that are declared and in which the caller may see something.
+pub(super) fn clusters_looked_at(
+    view: &Connection,
+    moment: &Moment,
+    scope: &ResolvedScope,
+) -> Result<BTreeSet<String>> {
+    looked_at_by(view, moment, scope, CLUSTERS)
+}
 
 fn looked_at_by(
     view: &Connection,

@@ -15,7 +15,9 @@ use crate::web::render::sentence;
 
 use strandline_model::{At, EnvironmentFilter, GroupBy, Health, SavedView, Tier};
 use strandline_protocol::Trend;
-use strandline_query::{GetOverview, GetOverviews, OverviewOrder, OverviewRows, PageRequest, TrendFilter};
+use strandline_query::{
+    FilterValues, GetOverview, GetOverviews, OverviewOrder, OverviewRows, PageRequest, TrendFilter,
+};
 use strandline_syntax::{Glob, LabelSelector};
 
 /// What is asked for.
@@ -126,15 +128,6 @@ impl Selection {
         GetOverview { environments, limit: Some(1), ..self.rows() }
     }
 
-    /// The question for what there is to choose from, of all that the caller sees: regions, groups and clusters.
-    pub(super) fn suggestions() -> GetOverviews {
-        let filter = EnvironmentFilter::default().in_use_by_default();
-        GetOverviews {
-            first: GetOverview { filter, group_by: vec![GroupBy::Region], ..GetOverview::default() },
-            also_by: vec![vec![GroupBy::Group], vec![GroupBy::Cluster]],
-        }
-    }
-
     /// What is shown, in a few words.
     pub(super) fn heading(&self) -> String {
         match (&self.view, self.filter.tiers.as_slice()) {
@@ -201,7 +194,7 @@ impl Form {
     pub(super) fn new(
         request: &Request,
         selection: &Selection,
-        [regions, groups, clusters]: &[Vec<String>; 3],
+        FilterValues { regions, groups, clusters }: &FilterValues,
     ) -> Self {
         let filter = &selection.filter;
         // A view's own filter stands there too, so what is shown is what was understood, where it was.

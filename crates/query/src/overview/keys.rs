@@ -91,7 +91,7 @@ impl Grouping {
     }
 
     /// The path down to the level below the longest of the groups asked for, in lower case, since paths have no case.
-    fn group(&self, project: &str) -> String {
+    pub(super) fn group(&self, project: &str) -> String {
         let mut path = project.to_lowercase();
         let asked = self.groups.iter().filter(|group| below(&path, group).is_some());
         let above = asked.map(|group| group.len() + 1).max().unwrap_or(0);

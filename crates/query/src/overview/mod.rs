@@ -12,8 +12,10 @@ mod last_change;
 mod shortlist;
 mod summary;
 mod trend;
+mod values;
 
 pub use self::shortlist::OverviewOrder;
+pub use self::values::{FilterValues, ListFilterValues};
 
 use rusqlite::{Connection, Row, named_params};
 

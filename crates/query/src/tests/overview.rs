@@ -228,6 +228,13 @@ async fn holds(world: &World, scope: &Scope, at: At, request: &GetOverview) {
         let alone = GetOverview { group_by: by, limit: None, ..request.clone() };
         assert_eq!(other, naive(&alone, &all.items), "at {at:?} for {alone:?}");
     }
+    let values = queries.ask(scope, at, ListFilterValues { limit: 100 }).await.unwrap();
+    let used = || all.items.iter().filter(|one| EnvironmentFilter::IN_USE.contains(&one.state));
+    let regions: BTreeSet<_> = used().map(|one| one.region.clone()).filter(|one| !one.is_empty()).collect();
+    let top = |one: &Environment| one.project.to_lowercase().split('/').next().unwrap().to_owned();
+    let groups: BTreeSet<_> = used().map(top).collect();
+    assert_eq!(BTreeSet::from_iter(values.regions), regions, "at {at:?}");
+    assert_eq!(BTreeSet::from_iter(values.groups), groups, "at {at:?}");
     let list = queries.ask(scope, at, ListEnvironments::new(&request.filter, &whole())).await.unwrap().items;
     let expected: Vec<_> = all.items.into_iter().filter(|one| passes(&request.filter, one)).collect();
     assert_eq!(list, expected, "at {at:?} for {:?}", request.filter);
