@@ -37,6 +37,10 @@ manifests:
 static architecture="amd64":
     deploy/static {{architecture}}
 
+# Builds the static program of this commit in two folders, and says whether both are the same, byte for byte; half an hour
+reproduce architecture="amd64":
+    deploy/reproduce {{architecture}}
+
 # All files of a release for amd64 and arm64, in target/release-files; SIGNING_KEY names an SSH key that signs their checksums
 release:
     test -z "$(git status --porcelain)" || { echo "there are changes that are not committed"; exit 1; }
