@@ -177,6 +177,7 @@ fn view(request: &Request, found: &AgentData, now: Timestamp) -> AgentPage {
     let (agent, snapshot) = (&found.agent.value, &found.agent.metadata);
     let shown = |text: &str| visible(text).into_owned();
     let filter = EnvironmentFilter { agents: vec![agent.id.clone()], ..EnvironmentFilter::default() };
+    let filter = live::followed(filter, found.overview.totals.total);
     let shell = Shell::new(&format!("Agent {}", agent.id), request, snapshot, now).live(&filter, snapshot);
     let now = reference(request, snapshot, now);
     let field = |label, parameter, example| {

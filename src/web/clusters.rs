@@ -203,6 +203,7 @@ pub(super) async fn one(state: AppState, request: Request) -> Result<Response, P
 fn view(request: &Request, found: &ClusterData, now: Timestamp) -> ClusterPage {
     let (cluster, snapshot) = (&found.cluster.value, &found.cluster.metadata);
     let filter = EnvironmentFilter { clusters: vec![cluster.id.clone()], ..EnvironmentFilter::default() };
+    let filter = live::followed(filter, found.overview.totals.total);
     let title = format!("Cluster {}", cluster.id);
     let shell = Shell::new(&title, request, snapshot, now).live(&filter, snapshot);
     let now = reference(request, snapshot, now);

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::app::watch::ITEMS_MAX;
 use crate::http::params::FROM;
 use strandline_model::{EnvironmentFilter, Health, Offset};
 use strandline_syntax::percent_encode;
@@ -28,6 +29,11 @@ pub(super) fn parameters(filter: &EnvironmentFilter) -> String {
     address
 }
 
+/// What a page follows that is about so many environments: those, unless they are more than a stream takes.
+pub(super) fn followed(filter: EnvironmentFilter, count: u64) -> EnvironmentFilter {
+    if count <= ITEMS_MAX as u64 { filter } else { rarely() }
+}
+
 /// Environments of which a stream says little, for pages that follow none: its bookmarks say every few seconds how far the
 /// record has come. Those that become Unknown are what a page about all of them should show at once.
 pub(super) fn rarely() -> EnvironmentFilter {
@@ -41,6 +47,13 @@ mod tests {
     use crate::http::params::Query;
     use strandline_model::{EnvironmentState, Tier};
     use strandline_syntax::Glob;
+
+    #[test]
+    fn more_environments_than_a_stream_takes_are_followed_rarely() {
+        let production = EnvironmentFilter { tiers: vec![Tier::Production], ..EnvironmentFilter::default() };
+        assert_eq!(followed(production.clone(), ITEMS_MAX as u64), production);
+        assert_eq!(followed(production, ITEMS_MAX as u64 + 1), rarely());
+    }
 
     #[test]
     fn a_filter_is_the_same_in_the_address_of_its_stream() {

@@ -20,6 +20,7 @@ use self::selection::{CARDS_MAX, Form, SUGGESTIONS_MAX, Selection, chips, regrou
 use self::tiles::{Line, Tile, tiles};
 use super::address::same_moment;
 use super::chip::{Chip, Choice};
+use super::live;
 use super::rail;
 use super::render::html;
 use super::shell::{Shell, reference, within};
@@ -197,7 +198,7 @@ fn view(
         0 => heading.clone(),
         troubled => format!("{} · {heading}", need_attention(troubled)),
     };
-    let filter = selection.overview().filter;
+    let filter = live::followed(selection.overview().filter, overview.totals.total);
     let shell = Shell::new(&title, request, &found.snapshot, now).live(&filter, &found.snapshot);
     let now = reference(request, &found.snapshot, now);
     let form = Form::new(request, selection, &found.suggestions);

@@ -13,7 +13,7 @@ use strandline_query::{
 };
 
 /// The most that a list may hold that is watched.
-const ITEMS_MAX: usize = 10_000;
+pub const ITEMS_MAX: usize = 10_000;
 
 /// A list that can be watched. Whoever asks for the same with the same rights shares it.
 #[derive(Clone, Debug, Serialize)]

@@ -8,7 +8,7 @@ mod feed;
 mod list;
 
 pub use event::{Position, WatchEvent};
-pub use list::WatchedList;
+pub use list::{ITEMS_MAX, WatchedList};
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

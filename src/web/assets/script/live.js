@@ -16,7 +16,6 @@ class LiveBadge extends Island {
     if (!this.dataset.stream) return;
     this.word = this.querySelector("strong");
     this.clock = this.querySelector("time");
-    this.failures = 0;
     // The server's clock, which need not be this machine's.
     this.ahead = Date.parse(this.clock.dateTime) - performance.now();
     this.looked = performance.now();
@@ -91,9 +90,10 @@ class LiveBadge extends Island {
     this.source.addEventListener("error", () => this.disconnected());
   }
 
-  connected() {
+  // A page that loads says nothing of its stream, which may be refused each time.
+  connected(failures = 0) {
     if (this.paused) return;
-    this.failures = 0;
+    this.failures = failures;
     this.lost = undefined;
     if (this.stale) this.show("stale", "Not recording");
     else this.show("live", "Live");
@@ -149,7 +149,7 @@ class LiveBadge extends Island {
     const time = Date.parse(badge?.querySelector("time")?.dateTime);
     if (time) this.ahead = time - performance.now();
     this.stale = badge?.querySelector("strong")?.dataset.state === "stale";
-    this.connected();
+    this.connected(this.failures);
     this.looked = performance.now();
     this.took = this.looked - began;
     document.dispatchEvent(new Event("pageupdate"));
