@@ -71,8 +71,9 @@ pub(super) struct Moment {
     pub(super) clock: String,
     /// The position in the log, for a tooltip.
     pub(super) position: String,
-    /// How much of the page's clusters is recorded.
+    /// How much of the page's clusters is recorded, and whether that is less than all.
     pub(super) recorded: String,
+    pub(super) is_blind: bool,
     /// The same page for now.
     pub(super) now: String,
     /// The same page as it is now, for ever.
@@ -181,6 +182,7 @@ impl Shell {
             clock: clock(snapshot, !at.is_empty(), now),
             position: position(snapshot),
             recorded: recorded(&snapshot.coverage.gaps, moment_shown),
+            is_blind: snapshot.coverage.gaps.iter().any(|gap| !is_over(gap, moment_shown)),
             now: format!("{}{}", request.context.path, request.query.with(&[(AT, None)])),
             unrecorded: snapshot.offset.get() == 0,
             time: match at.is_empty() && !snapshot.not_recording {

@@ -271,5 +271,5 @@ fn a_gap_that_is_over_is_told_with_both_ends() {
         page.contains("Cluster <b>eu-west</b>: 2 kinds not watched from") && page.contains("until"),
         "{page}"
     );
-    assert!(page.contains("all clusters recorded") && !page.contains("not watched since"), "{page}");
+    assert!(page.contains("shows\">all clusters recorded") && !page.contains("not watched since"), "{page}");
 }
