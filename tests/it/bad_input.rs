@@ -91,7 +91,7 @@ async fn credentials_that_cannot_be_read_are_a_gap_of_their_cluster_until_they_c
     let (folder, simulated) = (tempfile::tempdir()?, cluster().await?);
     let kubeconfig = folder.path().join("kubeconfig");
     let wrong_certificate = format!(
-        "{{clusters: [{{name: c, cluster: {{server: \"{}\", certificate-authority-data: bm8=}}}}], \
+        "{{clusters: [{{name: c, cluster: {{server: \"{}\", certificate-authority-data: \"!\"}}}}], \
          users: [], contexts: [{{name: c, context: {{cluster: c, user: \"\"}}}}], current-context: c}}",
         simulated.url().replace("http:", "https:")
     );

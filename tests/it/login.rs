@@ -167,7 +167,9 @@ async fn a_browser_on_this_machine_brings_the_login_back() -> Result<()> {
     assert_eq!(crate::server::get(&back).await?.0, 200);
     let mut said = String::new();
     child.stdout.take().ok_or("its output")?.read_to_string(&mut said).await?;
-    assert!(child.wait().await?.success() && said.contains("as alice"), "{said}");
+    let mut wrong = String::new();
+    lines.into_inner().read_to_string(&mut wrong).await?;
+    assert!(child.wait().await?.success() && said.contains("as alice"), "{said}{wrong}");
     assert_eq!(world.who().await?["user"], "alice");
     world.server.stop().await
 }
