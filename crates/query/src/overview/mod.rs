@@ -112,13 +112,25 @@ impl Question for GetOverview {
     }
 }
 
+/// The environments `e` that a scope sees at `:at`, from its audiences on.
+macro_rules! in_sight {
+    () => {
+        "temp.sight_sees s CROSS JOIN environment_audience a INDEXED BY environment_audience_by_audience
+            ON a.audience = s.audience AND a.to_offset > :at AND a.from_offset <= :at
+        CROSS JOIN environment e ON e.id = a.environment_id AND e.from_offset =
+            (SELECT max(from_offset) FROM environment WHERE id = a.environment_id AND from_offset <= :at)"
+    };
+}
+
+pub(super) use in_sight;
+
 /// The environments of a selection with their health; labels and targets, which the index does not hold, only where they
 /// are read.
 macro_rules! select {
     ($labels:literal, $targets:literal) => {
         select!($labels, $targets, "environment e INDEXED BY environment_by_tier")
     };
-    ($labels:literal, $targets:literal, $from:literal) => {
+    ($labels:literal, $targets:literal, $from:expr) => {
         concat!(
             "SELECT e.tier, e.region, e.state, e.project, e.name, e.name_id, ",
             $labels,
@@ -151,14 +163,7 @@ const NARROW: &str = select!("'{}'", "'[]'");
 const WITH_LABELS: &str = select!("e.labels", "'[]'");
 const WITH_TARGETS: &str = select!("'{}'", "e.targets");
 const WITH_BOTH: &str = select!("e.labels", "e.targets");
-const OF_SCOPE: &str = select!(
-    "e.labels",
-    "e.targets",
-    "temp.sight_sees s CROSS JOIN environment_audience a INDEXED BY environment_audience_by_audience
-        ON a.audience = s.audience AND a.to_offset > :at AND a.from_offset <= :at
-    CROSS JOIN environment e ON e.id = a.environment_id AND e.from_offset =
-        (SELECT max(from_offset) FROM environment WHERE id = a.environment_id AND from_offset <= :at)"
-);
+const OF_SCOPE: &str = select!("e.labels", "e.targets", in_sight!());
 
 /// The number of the newest deployment to an environment.
 const NEWEST_DEPLOYMENT: &str = "SELECT max(id) FROM deployment INDEXED BY deployment_by_environment

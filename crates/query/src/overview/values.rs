@@ -6,6 +6,7 @@ use rusqlite::{Connection, named_params};
 
 use crate::error::Result;
 use crate::moment::Moment;
+use crate::overview::in_sight;
 use crate::overview::keys::Grouping;
 use crate::question::{Context, Question};
 use crate::scope::{ResolvedScope, one_of, sees};
@@ -43,7 +44,7 @@ impl Question for ListFilterValues {
 
 /// An index has all of it; a scope begins with the environments that it sees.
 macro_rules! select {
-    ($from:literal) => {
+    ($from:expr) => {
         concat!(
             "SELECT DISTINCT e.region, e.project FROM ",
             $from,
@@ -55,12 +56,7 @@ macro_rules! select {
 }
 
 const OF_ALL: &str = select!("environment e INDEXED BY environment_by_tier");
-const OF_SCOPE: &str = select!(
-    "temp.sight_sees s CROSS JOIN environment_audience a INDEXED BY environment_audience_by_audience
-        ON a.audience = s.audience AND a.to_offset > :at AND a.from_offset <= :at
-    CROSS JOIN environment e ON e.id = a.environment_id AND e.from_offset =
-        (SELECT max(from_offset) FROM environment WHERE id = a.environment_id AND from_offset <= :at)"
-);
+const OF_SCOPE: &str = select!(in_sight!());
 
 fn values(view: &Connection, moment: &Moment, scope: &ResolvedScope, limit: usize) -> Result<FilterValues> {
     let sql = if scope.is_everything() { OF_ALL } else { OF_SCOPE };
