@@ -71,9 +71,8 @@ pub(super) struct Moment {
     pub(super) clock: String,
     /// The position in the log, for a tooltip.
     pub(super) position: String,
-    /// How much of the page's clusters is recorded, and whether that is less than all.
+    /// How much of the page's clusters is recorded.
     pub(super) recorded: String,
-    pub(super) is_blind: bool,
     /// The same page for now.
     pub(super) now: String,
     /// The same page as it is now, for ever.
@@ -83,6 +82,13 @@ pub(super) struct Moment {
     pub(super) lag: Option<String>,
     pub(super) not_recording: bool,
     pub(super) blind: Vec<Blind>,
+}
+
+impl Moment {
+    /// Whether something is not recorded at the moment itself.
+    pub(super) fn is_blind(&self) -> bool {
+        self.blind.iter().any(|gaps| gaps.until.is_none())
+    }
 }
 
 /// A link of the main navigation.
@@ -182,7 +188,6 @@ impl Shell {
             clock: clock(snapshot, !at.is_empty(), now),
             position: position(snapshot),
             recorded: recorded(&snapshot.coverage.gaps, moment_shown),
-            is_blind: snapshot.coverage.gaps.iter().any(|gap| !is_over(gap, moment_shown)),
             now: format!("{}{}", request.context.path, request.query.with(&[(AT, None)])),
             unrecorded: snapshot.offset.get() == 0,
             time: match at.is_empty() && !snapshot.not_recording {
