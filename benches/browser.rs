@@ -21,7 +21,7 @@ use strandline::service::{Options, Service, Watched, WatchedSettings};
 use strandline_clock::SystemClock;
 use strandline_model::{CatalogFact, ClusterSpec, EnvironmentSpec, Labels, TargetSpec};
 use strandline_sim::api_server::{ApiServer, builtin_kinds};
-use strandline_watch::{ClusterAccess, ConnectSettings, Selection, Watcher};
+use strandline_watch::{ClusterAccess, ConnectSettings, Watcher};
 use tokio_util::sync::CancellationToken;
 
 use common::table::{Mark, Table};
@@ -162,7 +162,7 @@ async fn serve(data: &Path, cluster: &ApiServer, stop: &CancellationToken) -> So
         clusters: vec![Watched {
             name: "one".into(),
             watchers: vec![Watcher { connection, namespaces: Vec::new() }],
-            settings: WatchedSettings { selection: Selection::default(), ..WatchedSettings::default() },
+            settings: WatchedSettings::default(),
         }],
         access: AccessConfig { allow_anonymous_read: true, ..AccessConfig::default() },
         ..Options::new(data.to_owned(), SocketAddr::from(([127, 0, 0, 1], 0)))
