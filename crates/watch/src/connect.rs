@@ -93,10 +93,10 @@ type BoxError = Box<dyn std::error::Error + Send + Sync>;
 pub struct ClusterConnection {
     /// How credentials are read again; none where there are none.
     settings: Option<ConnectSettings>,
-    /// None before the credentials were read: a client starts a task, for which there may be no runtime yet.
-    client: Arc<RwLock<Option<kube::Client>>>,
-    /// Whether the credentials were read; until then every request fails.
-    connected: Arc<AtomicBool>,
+    /// By the credentials that were read last; why there are none before any could be read.
+    client: Arc<RwLock<Result<kube::Client, String>>>,
+    /// Whether the credentials are read before the next attempt: they never were, or the last attempt failed.
+    stale: Arc<AtomicBool>,
     /// Whether the server's certificate is not verified.
     unverified: Arc<AtomicBool>,
     renewed: Arc<Mutex<Option<Instant>>>,
@@ -117,11 +117,11 @@ impl ClusterConnection {
         B: hyper::body::Body<Data = bytes::Bytes> + Send + 'static,
         B::Error: Into<BoxError>,
     {
-        let client = Arc::new(RwLock::new(Some(kube::Client::new(service, "default"))));
+        let client = Arc::new(RwLock::new(Ok(kube::Client::new(service, "default"))));
         ClusterConnection {
             settings: None,
             client,
-            connected: Arc::new(AtomicBool::new(true)),
+            stale: Arc::default(),
             unverified: Arc::default(),
             renewed: Arc::default(),
             url: url.to_owned(),
@@ -134,8 +134,9 @@ impl ClusterConnection {
         ClusterConnection {
             url: settings.access.to_string(),
             settings: Some(settings),
-            client: Arc::default(),
-            connected: Arc::default(),
+            // No client yet: it starts a task, for which there may be no runtime.
+            client: Arc::new(RwLock::new(Err("the credentials were not read yet".to_owned()))),
+            stale: Arc::new(AtomicBool::new(true)),
             unverified: Arc::default(),
             renewed: Arc::default(),
         }
@@ -153,33 +154,36 @@ impl ClusterConnection {
 
     pub(super) fn client(&self) -> kube::Client {
         let client = self.client.read().unwrap_or_else(PoisonError::into_inner).clone();
-        client.unwrap_or_else(|| refusing("the credentials were not read yet".to_owned()))
+        client.unwrap_or_else(refusing)
     }
 
-    /// Reads the credentials unless they were read already; false while they cannot be read, and then every request
-    /// fails with the reason.
-    pub(super) async fn ensure_connected(&self) -> bool {
-        let Some(settings) = &self.settings else { return true };
-        if self.connected.load(Ordering::Acquire) {
-            return true;
+    /// Has the credentials read again before the next attempt, for one failed: they may name another server, authority
+    /// or user by then.
+    pub(super) fn mark_stale(&self) {
+        self.stale.store(true, Ordering::Release);
+    }
+
+    /// Begins an attempt: reads the credentials unless those of the last one led to the cluster.
+    ///
+    /// # Errors
+    /// When they cannot be read. Those that were read before stay in use, for they may be good and the cluster away;
+    /// without any, every request fails with the reason.
+    pub(super) async fn ensure_connected(&self) -> Result<(), ConnectError> {
+        let Some(settings) = &self.settings else { return Ok(()) };
+        if !self.stale.load(Ordering::Acquire) {
+            return Ok(());
         }
-        let result = match config(settings).await {
-            Ok(config) => {
-                self.unverified.store(config.accept_invalid_certs, Ordering::Relaxed);
-                client(config)
+        let read = self.read(settings).await;
+        if let Err(error) = &read {
+            let mut client = self.client.write().unwrap_or_else(PoisonError::into_inner);
+            if let Err(why) = &mut *client {
+                *why = format!(
+                    "{error} ({}); correct it, it is read again until it can be used",
+                    settings.access
+                );
             }
-            Err(error) => Err(error),
-        };
-        let connected = result.is_ok();
-        let client = result.unwrap_or_else(|error| {
-            refusing(format!(
-                "{error} ({}); correct it, it is read again until it can be used",
-                settings.access
-            ))
-        });
-        *self.client.write().unwrap_or_else(PoisonError::into_inner) = Some(client);
-        self.connected.store(connected, Ordering::Release);
-        connected
+        }
+        read
     }
 
     /// Reads the credentials again, for the cluster no longer accepts those we have.
@@ -192,8 +196,19 @@ impl ClusterConnection {
             *renewed = Some(Instant::now());
         }
         let Some(settings) = &self.settings else { return Ok(()) };
-        let client = client(config(settings).await?)?;
-        *self.client.write().unwrap_or_else(PoisonError::into_inner) = Some(client);
+        self.read(settings).await
+    }
+
+    async fn read(&self, settings: &ConnectSettings) -> Result<(), ConnectError> {
+        // Whatever fails from here on may have failed with what is read now.
+        self.stale.store(false, Ordering::Release);
+        let read = config(settings).await.and_then(|config| {
+            let unverified = config.accept_invalid_certs;
+            Ok((client(config)?, unverified))
+        });
+        let (client, unverified) = read.inspect_err(|_| self.mark_stale())?;
+        self.unverified.store(unverified, Ordering::Relaxed);
+        *self.client.write().unwrap_or_else(PoisonError::into_inner) = Ok(client);
         Ok(())
     }
 }
@@ -214,8 +229,8 @@ pub async fn connect(settings: &ConnectSettings) -> Result<ClusterConnection, Co
     let unverified = Arc::new(AtomicBool::new(config.accept_invalid_certs));
     Ok(ClusterConnection {
         settings: Some(settings.clone()),
-        client: Arc::new(RwLock::new(Some(client(config)?))),
-        connected: Arc::new(AtomicBool::new(true)),
+        client: Arc::new(RwLock::new(Ok(client(config)?))),
+        stale: Arc::default(),
         unverified,
         renewed: Arc::default(),
         url,

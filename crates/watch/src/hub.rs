@@ -120,17 +120,22 @@ impl Hub {
     /// # Errors
     /// Why they cannot be read.
     pub async fn read(&self) -> Result<(HubClusters, HubVersion), String> {
-        self.connection.ensure_connected().await;
-        match self.list().await {
-            Err(Failure::Unauthorized(message)) => {
-                // Whatever it says, the next attempt uses what is there then.
-                if let Err(error) = self.connection.renew().await {
-                    return Err(format!("{message}; {error}"));
-                }
-                self.list().await.map_err(|failure| failure.to_string())
+        // What cannot be read is the reason of the failure, or what was read before is used.
+        let mut unread = self.connection.ensure_connected().await;
+        let mut read = self.list().await;
+        if let Err(Failure::Unauthorized(_)) = read {
+            unread = self.connection.renew().await;
+            if unread.is_ok() {
+                read = self.list().await;
             }
-            other => other.map_err(|failure| failure.to_string()),
         }
+        read.map_err(|failure| {
+            self.connection.mark_stale();
+            match unread {
+                Err(error) if !matches!(failure, Failure::Credentials(_)) => format!("{failure}; {error}"),
+                _ => failure.to_string(),
+            }
+        })
     }
 
     /// Waits until something changed since a version, or until it is time to read all again.

@@ -58,7 +58,8 @@ impl ClusterConnection {
     pub(super) async fn ask(&self, path: &str, json: Vec<u8>) -> Result<String, Failure> {
         let limits = Limits { response: PATIENCE, idle: PATIENCE, ..Limits::default() };
         let asked = async {
-            self.ensure_connected().await;
+            // Where they cannot be read, the request fails with the reason.
+            let _ = self.ensure_connected().await;
             match post(&self.client(), path, json.clone(), ANSWER_BYTES, &limits).await {
                 Err(Failure::Unauthorized(_)) => {
                     self.renew().await.map_err(|error| Failure::Credentials(error.to_string()))?;

@@ -20,8 +20,9 @@ use tokio_util::sync::CancellationToken;
 use self::plan::plan;
 use self::supervisor::{REDISCOVER_ATTEMPTS, Supervisor};
 use super::backoff::Backoff;
+use super::connect_error::ConnectError;
 use super::discovery::{Discovered, discover};
-use super::outcome::{Activity, Recovery, decide};
+use super::outcome::{Activity, decide};
 use super::permissions::WatchPermission;
 use super::request::Failure;
 use super::settings::{ClusterSettings, Watcher};
@@ -117,7 +118,7 @@ impl<S: Sink> Supervisor<S> {
     async fn round(&mut self) -> Result<(), AppendError> {
         self.recall().await?;
         self.record_retired().await?;
-        let connected = self.connect_ways().await;
+        let unread = self.connect_ways().await;
         let wait = match self.kinds_or_gap().await? {
             Ok(discovered) => {
                 self.report.answered();
@@ -125,27 +126,27 @@ impl<S: Sink> Supervisor<S> {
                 self.discovered = (self.discovered.1, Some(self.clock.now()));
                 self.identify().await?;
                 self.discovery.watched().await?;
-                if connected {
+                if unread.is_none() {
                     self.backoff.reset();
                 }
                 while let Some(ended) = self.tasks.try_join_next() {
                     self.ended(ended).await?;
                 }
                 self.reconcile(discovered).await?;
-                match connected {
-                    true => self.until_next(),
-                    false => self.until_next().min(self.backoff.next()),
+                match unread {
+                    None => self.until_next(),
+                    Some(_) => self.until_next().min(self.backoff.next()),
                 }
             }
             Err(failure) => {
-                let recovery = decide(Activity::Watching, &failure);
-                let reason = recovery.gap().unwrap_or(reason::UNREACHABLE);
-                let why = failure.to_string();
+                let reason = decide(Activity::Watching, &failure).gap().unwrap_or(reason::UNREACHABLE);
+                let why = match (&failure, unread) {
+                    (Failure::Credentials(why), _) => why.clone(),
+                    (_, None) => failure.to_string(),
+                    (_, Some(unread)) => format!("{failure}; its credentials cannot be read again: {unread}"),
+                };
                 self.report.attempt_failed(reason, &why);
                 self.discovery.gap(reason, why).await?;
-                if recovery == Recovery::RenewCredentials {
-                    self.renew().await;
-                }
                 self.backoff.next().min(self.settings.rediscover)
             }
         };
@@ -233,24 +234,18 @@ impl<S: Sink> Supervisor<S> {
         }
     }
 
-    /// Reads the credentials of the ways that have none yet; false where some cannot be read.
-    async fn connect_ways(&mut self) -> bool {
-        let mut connected = true;
+    /// Reads the credentials of the ways that have none yet, or failed with those that they have. Where some cannot be
+    /// read, returns why.
+    async fn connect_ways(&mut self) -> Option<ConnectError> {
+        let mut unread = None;
         for watcher in &self.watchers {
-            connected &= watcher.connection.ensure_connected().await;
+            if let Err(error) = watcher.connection.ensure_connected().await {
+                unread.get_or_insert(error);
+            }
         }
         let unverified = self.watchers.iter().any(|watcher| watcher.connection.skips_verification());
         self.report.unverified(unverified);
-        connected
-    }
-
-    /// Credentials may have been replaced where they were read from.
-    async fn renew(&self) {
-        for watcher in &self.watchers {
-            if let Err(error) = watcher.connection.renew().await {
-                tracing::warn!(cluster = self.settings.name, %error, "reloading the credentials failed");
-            }
-        }
+        unread
     }
 
     /// Waits after an append that failed.
@@ -294,7 +289,11 @@ async fn find_kinds(
         };
         match found {
             Ok(discovered) => return Ok(discovered),
-            Err(failure) => last = failure,
+            Err(failure) => {
+                // A wrong server may answer anything.
+                way.connection.mark_stale();
+                last = failure;
+            }
         }
     }
     Err(last)

@@ -21,6 +21,10 @@ impl<S: Sink> ListWatch<S> {
         if let Some(gap) = recovery.gap() {
             self.coverage.gap(gap, failure.to_string()).await?;
         }
+        if matches!(failure, Failure::Unreachable(_)) {
+            // Where another way answers, the supervisor does not find out by itself that this one leads nowhere.
+            self.connection.mark_stale();
+        }
         let relist = || State::Begin(restart.clone().with_list());
         let (after, then) = match recovery {
             Recovery::Relist { .. } => (None, relist()),
