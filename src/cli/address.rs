@@ -58,7 +58,7 @@ pub(super) async fn below(
     server: &ServerArgs,
     what: &str,
 ) -> Result<(String, Option<String>), CliError> {
-    let Address { uid, cluster } = find(&Client::of(&server.address)?, server, subject, place).await?;
+    let Address { uid, cluster } = find(&Client::reading(server)?, server, subject, place).await?;
     let slash = if what.is_empty() { "" } else { "/" };
     Ok((format!("/api/v1/resources/{}{slash}{what}", percent_encode(uid.as_str())), cluster))
 }

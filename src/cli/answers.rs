@@ -37,7 +37,7 @@ pub(super) async fn print_at<T: Listed + DeserializeOwned>(
     query: &Parameters,
     list: &ListArgs,
 ) -> Result<(), CliError> {
-    let value = Client::of(&list.server.address)?.get(what, path, query).await?;
+    let value = Client::reading(&list.server)?.get(what, path, query).await?;
     if let Some(text) = document(&list.output, &value) {
         return write(&text?);
     }
@@ -80,7 +80,7 @@ pub(super) async fn print_list<T: Listed + DeserializeOwned>(
     list: &ListArgs,
 ) -> Result<(), CliError> {
     let what = format!("reading {nouns}");
-    let value = listed(&Client::of(&list.server.address)?, &what, path, query, list).await?;
+    let value = listed(&Client::reading(&list.server)?, &what, path, query, list).await?;
     if documented(&what, &list.output, &value)? {
         return Ok(());
     }

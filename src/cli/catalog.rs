@@ -167,7 +167,7 @@ impl Listed for LeftNamespace {
 pub(super) async fn left_behind(args: &LeftBehindArgs) -> Result<(), CliError> {
     let what = format!("listing resources left behind by environment {}", args.environment);
     let path = format!("/api/v1/environments/{}/left-behind", percent_encode(args.environment.as_str()));
-    let value: Value = Client::of(&args.server.address)?.get(&what, &path, &parameters(&args.server)).await?;
+    let value: Value = Client::reading(&args.server)?.get(&what, &path, &parameters(&args.server)).await?;
     if let Some(text) = document(&args.output, &value) {
         return write(&text?);
     }

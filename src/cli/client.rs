@@ -1,34 +1,31 @@
-//! Reads from a server over HTTP.
+//! Reads from a server over HTTP, or from a data directory by the same requests.
 
 mod problem;
 mod session;
 pub(super) mod stream;
 mod target;
 mod token;
+mod transport;
 
 use std::path::Path;
+use std::sync::Once;
 use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
 use http::request::Builder;
-use http::uri::Scheme;
-use http::{HeaderValue, Request, Response, StatusCode, Uri};
+use http::{HeaderValue, Request, StatusCode};
 use http_body_util::{BodyExt, Full, Limited};
-use hyper::body::Incoming;
-use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
-use hyper_util::client::legacy;
-use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::rt::TokioExecutor;
 use serde_json::Value;
 
-use super::args::AddressArgs;
+use super::args::{AddressArgs, ServerArgs};
 use super::error::{CliError, Exit};
+use super::line;
 use super::query::{Parameter, Parameters, with_query};
-use super::tls::{TRUST_HINT, tls};
 use session::Session;
 use strandline_syntax::diagnostics::of_json;
 use token::bearer;
+use transport::{Answer, Transport};
 
 pub(super) use problem::refused;
 pub(super) use target::{Credential, Target, variable};
@@ -42,13 +39,14 @@ const ANSWER_BYTES_MAX: usize = 512 * 1024 * 1024;
 /// The most items that one request asks for.
 const PAGE: u64 = strandline_query::PageRequest::MAX as u64;
 
-/// Asks a server.
+/// Asks a server, or a data directory.
 #[derive(Debug)]
 pub(super) struct Client {
+    /// Its address, or what people call the directory.
     server: String,
     authorization: Authorization,
     context: Option<String>,
-    http: legacy::Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
+    transport: Transport,
 }
 
 /// What the client presents.
@@ -60,6 +58,24 @@ enum Authorization {
 }
 
 impl Client {
+    /// A client of what the arguments of a reading command name: a server, or a data directory.
+    pub(super) fn reading(args: &ServerArgs) -> Result<Self, CliError> {
+        let Some(data) = &args.data else { return Client::of(&args.address) };
+        let client = Client::of_directory(data)?;
+        if let Some(end) = client.transport.record_end() {
+            // Some commands ask for one thing after the other.
+            static NOTE: Once = Once::new();
+            NOTE.call_once(|| eprintln!("{}", line::record_end(data, &end)));
+        }
+        Ok(client)
+    }
+
+    /// A client of the files of a data directory.
+    pub(super) fn of_directory(data: &Path) -> Result<Self, CliError> {
+        let (server, transport) = (data.display().to_string(), Transport::directory(data)?);
+        Ok(Client { server, authorization: Authorization::Nothing, context: None, transport })
+    }
+
     /// A client of the server that the arguments name, or else the environment or a context, with the token that they give.
     pub(super) fn of(args: &AddressArgs) -> Result<Self, CliError> {
         Client::at(Target::of(args)?)
@@ -101,51 +117,41 @@ impl Client {
 
     /// A client of the server at this address, who presents nothing.
     fn new(server: &str, ca_file: Option<&Path>) -> Result<Self, CliError> {
-        let wrong = |why: &str| {
-            CliError::new(format!("connecting to `{server}`"), why)
-                .hint("set --server or STRANDLINE_SERVER to a URL such as http://127.0.0.1:7979, or log in with `strandline login --server URL`")
-                .exit(Exit::Usage)
-        };
-        let uri: Uri = server.parse().map_err(|_| wrong("invalid URL"))?;
-        let encrypted = match uri.scheme() {
-            Some(scheme) if *scheme == Scheme::HTTP => false,
-            Some(scheme) if *scheme == Scheme::HTTPS => true,
-            _ => return Err(wrong("the URL does not start with http:// or https://")),
-        };
-        if uri.query().is_some() {
-            return Err(wrong("the URL has a query string"));
-        }
-        let tls = tls(encrypted, ca_file)
-            .map_err(|error| CliError::new(format!("connecting to `{server}`"), error).hint(TRUST_HINT))?;
-        let connector =
-            HttpsConnectorBuilder::new().with_tls_config(tls).https_or_http().enable_http1().build();
-        let http = legacy::Client::builder(TokioExecutor::new()).build(connector);
+        let transport = Transport::http(server, ca_file)?;
         let (server, authorization) = (server.trim_end_matches('/').to_owned(), Authorization::Nothing);
-        Ok(Client { server, authorization, context: None, http })
+        Ok(Client { server, authorization, context: None, transport })
+    }
+
+    /// The address of what is asked for; below the server, or the path alone.
+    fn uri(&self, path: &str) -> String {
+        match self.transport.data() {
+            None => format!("{}{path}", self.server),
+            Some(_) => path.to_owned(),
+        }
     }
 
     /// One answer; `what` says in errors what was being done.
     pub(super) async fn get(&self, what: &str, path: &str, query: &[Parameter]) -> Result<Value, CliError> {
-        let address = format!("{}{}", self.server, with_query(path, query));
+        let address = self.uri(&with_query(path, query));
         self.asked(what, Request::get(&address), query, Bytes::new()).await
     }
 
     /// The answer to a request to do something of which nothing more has to be said.
     pub(super) async fn post(&self, what: &str, path: &str) -> Result<Value, CliError> {
-        let request = Request::post(format!("{}{path}", self.server));
+        let request = Request::post(self.uri(path));
         self.asked(what, request.header(CONTENT_TYPE, "application/json"), &[], Bytes::new()).await
     }
 
     /// The same with a body.
     pub(super) async fn post_json(&self, what: &str, path: &str, body: &Value) -> Result<Value, CliError> {
-        let request = Request::post(format!("{}{path}", self.server));
+        let request = Request::post(self.uri(path));
         let request = request.header(CONTENT_TYPE, "application/json");
         self.asked(what, request, &[], Bytes::from(body.to_string())).await
     }
 
     /// The status of an address, and the text of the answer.
     pub(super) async fn status(&self, what: &str, path: &str) -> Result<(StatusCode, Bytes), CliError> {
-        let request = Request::get(format!("{}{path}", self.server));
+        let request = Request::get(self.uri(path));
         whole(what, self.sent(what, request, Bytes::new()).await?).await
     }
 
@@ -171,7 +177,18 @@ impl Client {
 
     fn failed(&self, what: &str, query: &[Parameter], status: StatusCode, body: &[u8]) -> CliError {
         let refused = refused(what, &self.server, query, status, body);
-        if status == StatusCode::UNAUTHORIZED { self.unauthorized(refused) } else { refused }
+        match self.transport.data() {
+            // Whatever it is that cannot be read, these find and mend it.
+            Some(data) if status.is_server_error() => {
+                let data = data.display();
+                refused.hint(format!(
+                    "look for damage with `strandline doctor --data {data}`; a damaged view is built anew by \
+                     `strandline rebuild --data {data}`"
+                ))
+            }
+            _ if status == StatusCode::UNAUTHORIZED => self.unauthorized(refused),
+            _ => refused,
+        }
     }
 
     fn silent(&self, what: &str) -> CliError {
@@ -192,7 +209,7 @@ impl Client {
         error.hint(hint).exit(Exit::Usage)
     }
 
-    async fn sent(&self, what: &str, request: Builder, body: Bytes) -> Result<Response<Incoming>, CliError> {
+    async fn sent(&self, what: &str, request: Builder, body: Bytes) -> Result<Answer, CliError> {
         let request = request.body(Full::new(body));
         let mut request = request.map_err(|error| CliError::new(what, error))?;
         let authorization = match &self.authorization {
@@ -201,14 +218,7 @@ impl Client {
             Authorization::Login(session) => session.header().await?,
         };
         request.headers_mut().extend(authorization.map(|value| (AUTHORIZATION, value)));
-        self.http.request(request).await.map_err(|error| {
-            let why = root(&error);
-            let hint = match why.starts_with("invalid peer certificate") {
-                true => TRUST_HINT,
-                false => "check that it is running, or set --server or STRANDLINE_SERVER",
-            };
-            CliError::new(what, format!("cannot connect to {}: {why}", self.server)).hint(hint)
-        })
+        self.transport.send(what, &self.server, request).await
     }
 
     /// All items of a list, or the first `limit`, page by page; the metadata is that of the last page.
@@ -251,22 +261,13 @@ impl Client {
 }
 
 /// All of an answer.
-async fn whole(what: &str, response: Response<Incoming>) -> Result<(StatusCode, Bytes), CliError> {
+async fn whole(what: &str, response: Answer) -> Result<(StatusCode, Bytes), CliError> {
     let status = response.status();
     let body = Limited::new(response.into_body(), ANSWER_BYTES_MAX).collect().await;
     let body = body.map_err(|error| {
         CliError::new(what, format!("the connection was closed during the response: {error}"))
     })?;
     Ok((status, body.to_bytes()))
-}
-
-/// The innermost cause, which says what people can act on.
-fn root(error: &dyn std::error::Error) -> String {
-    let mut cause = error;
-    while let Some(source) = cause.source() {
-        cause = source;
-    }
-    cause.to_string()
 }
 
 #[cfg(test)]

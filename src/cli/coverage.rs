@@ -22,7 +22,7 @@ pub(super) async fn list(args: &CoverageArgs) -> Result<(), CliError> {
         .add("cluster", &args.cluster)
         .add("kind", &args.kind)
         .add("state", &args.state);
-    let client = Client::of(&list.server.address)?;
+    let client = Client::reading(&list.server)?;
     let value = listed(&client, what, "/api/v1/coverage", query, list).await?;
     if documented(what, &list.output, &value)? {
         return Ok(());

@@ -54,7 +54,7 @@ async fn of_resource(args: &DiffArgs, subject: &Subject) -> Result<bool, CliErro
         None => args.server.clone(),
     };
     let (path, cluster) = below(subject, &args.place, &server, "diff").await?;
-    let client = Client::of(&server.address)?;
+    let client = Client::reading(&server)?;
     let patch = (args.output == DiffFormat::Patch).then_some("patch");
     let query = asked(args).add("cluster", cluster.as_slice()).add("format", patch.as_slice());
     let value = client.get(&what, &path, &query).await?;
@@ -93,7 +93,7 @@ async fn of_environment(args: &DiffArgs, environment: &EnvironmentId) -> Result<
         .add("map", &args.map)
         .add("children", children.as_slice());
     let path = format!("/api/v1/environments/{}/diff", percent_encode(environment.as_str()));
-    let value = Client::of(&args.server.address)?.list(&what, &path, query, args.limit).await?;
+    let value = Client::reading(&args.server)?.list(&what, &path, query, args.limit).await?;
     if let Some(text) = plain(args.output, &value).transpose()? {
         write(&text)?;
         return typed::<EnvironmentDiff>(&what, value).map(|diff| !diff.is_empty());

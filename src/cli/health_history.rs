@@ -26,7 +26,7 @@ async fn show(args: &HealthArgs) -> Result<(), CliError> {
         .add("cluster", cluster.as_slice())
         .add_of("--since", "since", args.since.as_slice())
         .add("limit", args.limit.as_slice());
-    let value = Client::of(&args.server.address)?.get(&what, &path, &query).await?;
+    let value = Client::reading(&args.server)?.get(&what, &path, &query).await?;
     if let Some(text) = drawing(&args.output, &value) {
         return write(&text?);
     }

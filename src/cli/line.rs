@@ -1,8 +1,11 @@
 //! What lines say of environments, resources and gaps, in trees and on paths alike.
 
+use std::path::Path;
+
 use super::output::Paint;
 use crate::format::gaps::{ClusterGaps, by_cluster};
 use crate::format::{age, clock_time, sign, visible, why_so, word};
+use crate::service::RecordEnd;
 use strandline_model::{Health, Timestamp};
 use strandline_protocol::{Environment, Resource, Snapshot};
 
@@ -111,6 +114,22 @@ pub(super) fn moment(snapshot: &Snapshot) -> String {
     let unrecorded = if snapshot.offset.get() == 0 { ", before the first recorded change" } else { "" };
     let stale = if snapshot.not_recording { ", recording stopped" } else { "" };
     format!("offset {}{}{lag}{unrecorded}{stale}", snapshot.offset, time.unwrap_or_default())
+}
+
+/// Where the record of a data directory ends that no server goes on with.
+pub(super) fn record_end(data: &Path, end: &RecordEnd) -> String {
+    let data = data.display();
+    let record = match end.observed_at {
+        Some(time) => format!("its record ends at {} (offset {})", clock_time(time), end.offset),
+        None => "its record is empty".to_owned(),
+    };
+    let lag = match end.lag {
+        0 => String::new(),
+        lag => format!(
+            "; answers lack its last {lag} changes, until \"strandline rebuild --data {data}\" or a server adds them"
+        ),
+    };
+    visible(&format!("note: no server uses {data}: {record}{lag}")).into_owned()
 }
 
 /// What was not watched, a line for each cluster.

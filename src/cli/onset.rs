@@ -27,7 +27,7 @@ pub(super) async fn onset(args: &OnsetArgs) -> Result<(), CliError> {
         .add("cluster", cluster.as_slice())
         .add("health", args.health.as_slice())
         .add("window", args.window.as_slice());
-    let value = Client::of(&args.server.address)?.get(&what, &path, &query).await?;
+    let value = Client::reading(&args.server)?.get(&what, &path, &query).await?;
     if let Some(text) = drawing(&args.output, &value) {
         return write(&text?);
     }

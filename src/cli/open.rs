@@ -14,6 +14,12 @@ use strandline_syntax::percent_encode;
 
 /// Runs the command.
 pub(super) fn run(args: &OpenArgs) -> Result<(), CliError> {
+    if args.server.data.is_some() {
+        let why = "pages are served by a server, and --data asks none";
+        return Err(CliError::new("opening a page", why)
+            .hint("use --server, or a command that prints, such as `strandline tree`")
+            .exit(Exit::Usage));
+    }
     let client = Client::of(&args.server.address)?;
     let page = runtime()?.block_on(page(args, &client))?;
     let url = format!("{}{page}", client.server());

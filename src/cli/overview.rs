@@ -34,7 +34,7 @@ pub(super) async fn overview(args: &OverviewArgs) -> Result<(), CliError> {
         .add("limit", args.limit.as_slice())
         .add("environments", rows(args).as_slice())
         .add("order", args.order.as_slice());
-    let value = Client::of(&args.server.address)?.get(what, "/api/v1/overview", &query).await?;
+    let value = Client::reading(&args.server)?.get(what, "/api/v1/overview", &query).await?;
     if documented(what, &args.output, &value)? {
         return Ok(());
     }

@@ -144,7 +144,7 @@ async fn one(subject: &Subject, place: &PlaceArgs, list: &ListArgs, answer: bool
     if answer || for_people {
         return print_at::<ResourceDetail>(&what, &path, &query, list).await;
     }
-    let mut value = Client::of(&list.server.address)?.get(&what, &path, &query).await?;
+    let mut value = Client::reading(&list.server)?.get(&what, &path, &query).await?;
     let text = document(&list.output, &value["object"].take());
     text.map_or(Ok(()), |text| write(&text?))
 }
@@ -152,7 +152,7 @@ async fn one(subject: &Subject, place: &PlaceArgs, list: &ListArgs, answer: bool
 async fn draw(args: &TreeArgs) -> Result<(), CliError> {
     let what = format!("reading environment {}", args.environment);
     let path = format!("/api/v1/environments/{}/graph", percent_encode(args.environment.as_str()));
-    let client = Client::of(&args.server.address)?;
+    let client = Client::reading(&args.server)?;
     let under = match &args.under {
         Some(subject) => {
             let within = matches!(subject, Subject::Named { .. }).then(|| args.environment.clone());

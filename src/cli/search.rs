@@ -21,7 +21,7 @@ pub(super) async fn search(args: &SearchArgs) -> Result<(), CliError> {
         .add_of("WORD", "q", &[text])
         .add_of("--type", "type", &args.r#type)
         .add_of("--limit", "limit", args.limit.as_slice());
-    let value = Client::of(&args.server.address)?.get(&what, "/api/v1/search", &query).await?;
+    let value = Client::reading(&args.server)?.get(&what, "/api/v1/search", &query).await?;
     if documented(&what, &args.output, &value)? {
         return Ok(());
     }

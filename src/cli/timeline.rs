@@ -41,7 +41,7 @@ pub(super) async fn timeline(args: &TimelineArgs) -> Result<(), CliError> {
         .add("order", args.order.as_slice())
         .add("limit", &[args.limit])
         .add("buckets", people.then(|| columns() - MARGIN).as_slice());
-    let value = Client::of(&args.server.address)?.get(&what, &path, &query).await?;
+    let value = Client::reading(&args.server)?.get(&what, &path, &query).await?;
     if let Some(text) = drawing(&args.output, &value) {
         return write(&text?);
     }

@@ -56,7 +56,7 @@ pub(super) async fn watch<T: Listed + DeserializeOwned>(
 ) -> Result<(), CliError> {
     let Target { nouns, member, path } = target;
     let what = format!("watching {nouns}");
-    let client = Client::of(&list.server.address)?;
+    let client = Client::reading(&list.server)?;
     let mut printer = Printer::new(&what, list, args);
     let streamed = filter.clone().add("watch", &["true"]);
     let mut known: Option<Items> = None;

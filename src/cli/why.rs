@@ -18,7 +18,7 @@ pub(super) async fn why(args: &WhyArgs) -> Result<(), CliError> {
     let what = format!("explaining environment {}", args.environment);
     let path = format!("/api/v1/environments/{}/why", percent_encode(args.environment.as_str()));
     let query = parameters(&args.server).add("limit", args.limit.as_slice());
-    let value = Client::of(&args.server.address)?.get(&what, &path, &query).await?;
+    let value = Client::reading(&args.server)?.get(&what, &path, &query).await?;
     if let Some(text) = drawing(&args.output, &value) {
         return write(&text?);
     }

@@ -11,6 +11,7 @@ mod cluster_folders;
 mod clusters;
 mod demo;
 mod detached;
+mod directory;
 mod disk;
 mod due;
 mod end;
@@ -43,6 +44,7 @@ mod traces;
 
 pub use clock::follow as follow_clock;
 pub use demo::{DemoOptions, demo};
+pub use directory::{DirectoryError, DirectoryReader, RecordEnd};
 pub use error::ServiceError;
 pub use hubs::remembered;
 pub use mend::{accept_loss, check_filesystem, mend_clock, salvage};

@@ -16,6 +16,7 @@ mod compose;
 mod control_plane;
 mod credentials;
 mod damage;
+mod direct;
 mod doctor;
 mod documents;
 mod faults;

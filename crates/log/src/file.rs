@@ -37,6 +37,11 @@ pub(super) fn open_inspector(directory: &Path) -> Result<Connection, LogError> {
     Ok(strandline_sqlite::open(&path(directory), Role::Inspector, APPLICATION_ID)?)
 }
 
+/// The same by a process that never writes it.
+pub(super) fn open_outsider(directory: &Path) -> Result<Connection, LogError> {
+    Ok(strandline_sqlite::open(&path(directory), Role::Outsider, APPLICATION_ID)?)
+}
+
 /// Whether a change that was broken off waits to be rolled back, as only happens before the log keeps a WAL.
 pub(super) fn has_journal(directory: &Path) -> bool {
     directory.join("log.db-journal").exists()

@@ -15,6 +15,7 @@ use super::error::LogError;
 use super::file;
 use super::floors::{self, Floor};
 use super::keyframes::Keyframes;
+use super::open::of_file;
 use super::row::{self, RawRow};
 use super::schema;
 use super::solid::Unpacked;
@@ -103,6 +104,17 @@ impl LogReader {
     pub fn inspect(directory: &Path) -> Result<Self, LogError> {
         let connection = file::open_inspector(directory)?;
         schema::refuse_newer(&connection, &file::path(directory))?;
+        Ok(LogReader::over(connection))
+    }
+
+    /// The same in a process that never writes the log, which has to be as this program keeps it, so that everything in it can be
+    /// asked for.
+    ///
+    /// # Errors
+    /// When the file cannot be opened, is not a log, or is of another version.
+    pub fn open_outside(directory: &Path) -> Result<Self, LogError> {
+        let (connection, path) = (file::open_outsider(directory)?, file::path(directory));
+        schema::check_readable(&connection, &path).map_err(|error| of_file(&path, error))?;
         Ok(LogReader::over(connection))
     }
 

@@ -86,6 +86,19 @@ pub(super) fn check_schema(connection: &Connection, path: &Path) -> Result<Optio
     Ok(newest)
 }
 
+/// Refuses a log that this program cannot read as it is, because another version of it wrote it.
+pub(super) fn check_readable(connection: &Connection, path: &Path) -> Result<(), LogError> {
+    let (found, known) = (check_schema(connection, path)?, newest_schema());
+    let what = match found {
+        None => "it contains no log".to_owned(),
+        Some(found) if found < known => {
+            format!("has schema {found}, of an older version; this program supports {known}")
+        }
+        Some(_) => return Ok(()),
+    };
+    Err(LogError::Schema { path: path.to_owned(), what })
+}
+
 /// Refuses a newer schema, whose changes could mean something else. One that is damaged may still be read.
 pub(super) fn refuse_newer(connection: &Connection, path: &Path) -> Result<(), LogError> {
     match check_schema(connection, path) {

@@ -119,7 +119,16 @@ impl Queries {
                 true => Err("the data directory was removed or replaced".to_owned()),
             }
         };
-        let pool = Pool::new(readers, open);
+        Queries::over(Pool::new(readers, open), status, clock)
+    }
+
+    /// The same in a process that writes neither: nothing is left in the directory, and whoever keeps it is not disturbed.
+    pub fn outside(directory: &Path, readers: usize, status: ViewStatus, clock: Arc<dyn Clock>) -> Self {
+        let directory = directory.to_owned();
+        Queries::over(Pool::new(readers, move || Reader::open_outside(&directory)), status, clock)
+    }
+
+    fn over(pool: Pool<Reader>, status: ViewStatus, clock: Arc<dyn Clock>) -> Self {
         let (longest, pages, asker) = (reader::LONGEST, PageKey::passing(), Asker::from(""));
         Queries {
             pool,

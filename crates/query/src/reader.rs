@@ -75,8 +75,19 @@ impl Deadline {
 
 impl Reader {
     pub(super) fn open(directory: &Path) -> std::result::Result<Self, String> {
-        let mut view = strandline_view::open_at_rest(directory).map_err(|error| error.to_string())?;
-        let mut log = LogReader::open_at_rest(directory).map_err(|error| error.to_string())?;
+        let view = strandline_view::open_at_rest(directory).map_err(|error| error.to_string())?;
+        let log = LogReader::open_at_rest(directory).map_err(|error| error.to_string())?;
+        Reader::over(view, log)
+    }
+
+    /// The same in a process that writes neither, leaving no trace.
+    pub(super) fn open_outside(directory: &Path) -> std::result::Result<Self, String> {
+        let view = strandline_view::open_outside(directory).map_err(|error| error.to_string())?;
+        let log = LogReader::open_outside(directory).map_err(|error| error.to_string())?;
+        Reader::over(view, log)
+    }
+
+    fn over(mut view: Connection, mut log: LogReader) -> std::result::Result<Self, String> {
         let deadline = Deadline::default();
         let (of_view, of_log) = (deadline.clone(), deadline.clone());
         scope::prepare(&view).map_err(|error| error.to_string())?;

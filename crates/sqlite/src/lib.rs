@@ -12,6 +12,7 @@ mod mounts;
 mod open;
 mod pool;
 mod private;
+mod resting;
 mod space;
 mod timed;
 mod truncation;
@@ -31,6 +32,7 @@ pub use private::{
     Exposed, create_directories, create_directory, create_file, enter_directory, exposed, is_link,
     keep_private, open_file, replace_file,
 };
+pub use resting::{Resting, lacks_wal_index};
 pub use space::free_bytes;
 pub use timed::commit;
 pub use truncation::{Truncation, is_database, truncation};

@@ -11,7 +11,7 @@ use thiserror::Error;
 use super::failure::is_disk_full;
 use super::private;
 use super::truncation::truncation;
-use super::wal::{LOCK_TIMEOUT, is_empty, wal};
+use super::wal::{LOCK_TIMEOUT, is_at_rest, is_empty, wal, wal_index};
 
 /// What a connection is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +26,15 @@ pub enum Role {
     Reader,
     /// A look from outside, by a program that serves nothing; leaves no trace, not even of a lock.
     Inspector,
+    /// The same by a process that never writes the database: it writes nothing into the index of a WAL either. A writer in the same
+    /// process would share that with it, and could not write.
+    Outsider,
+}
+
+impl Role {
+    fn only_reads(self) -> bool {
+        matches!(self, Role::Reader | Role::Inspector | Role::Outsider)
+    }
 }
 
 /// Why a database could not be opened.
@@ -64,7 +73,7 @@ impl OpenError {
 /// When SQLite refuses, or when the file belongs to another program.
 pub fn open(path: &Path, role: Role, application_id: i32) -> Result<Connection, OpenError> {
     let name = match role {
-        Role::Inspector => inspected(path),
+        Role::Inspector | Role::Outsider => inspected(path, role),
         _ => path.to_owned(),
     };
     open_as(path, &name, role, application_id)
@@ -75,7 +84,7 @@ fn open_as(path: &Path, name: &Path, role: Role, application_id: i32) -> Result<
     let sqlite = |source| OpenError::Sqlite { path: path.to_owned(), source };
     let access = match role {
         Role::Reader => OpenFlags::SQLITE_OPEN_READ_ONLY,
-        Role::Inspector => OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI,
+        Role::Inspector | Role::Outsider => OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI,
         Role::LogWriter | Role::ViewWriter | Role::ViewBuilder => {
             OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE
         }
@@ -105,8 +114,14 @@ fn open_as(path: &Path, name: &Path, role: Role, application_id: i32) -> Result<
 ///
 /// Without a WAL nobody has it open and it is whole as it is; a plain reader would then leave a WAL behind,
 /// which, made by another user, would keep the owner out.
-fn inspected(path: &Path) -> PathBuf {
-    uri(path, if wal(path).exists() { "?mode=ro" } else { "?immutable=1" })
+fn inspected(path: &Path, role: Role) -> PathBuf {
+    let how = match role {
+        _ if is_at_rest(path) => "?immutable=1",
+        // Where nobody keeps the index of the WAL up, SQLite makes one in memory.
+        Role::Outsider if wal_index(path).exists() => "?mode=ro&readonly_shm=1",
+        _ => "?mode=ro",
+    };
+    uri(path, how)
 }
 
 fn uri(path: &Path, how: &str) -> PathBuf {
@@ -132,12 +147,12 @@ fn prepare(connection: &Connection, role: Role) -> rusqlite::Result<()> {
     // Nothing in a database file may run code of its own.
     connection.pragma_update(None, "trusted_schema", false)?;
     connection.pragma_update(None, "temp_store", "memory")?;
-    if !matches!(role, Role::Reader | Role::Inspector) {
+    if !role.only_reads() {
         // What is deleted can be given back to the disk in small steps. It counts only before the first page is written.
         connection.pragma_update(None, "auto_vacuum", "incremental")?;
     }
     match role {
-        Role::Reader | Role::Inspector => {
+        Role::Reader | Role::Inspector | Role::Outsider => {
             connection.pragma_update(None, "query_only", true)?;
             // 4 MiB a reader keeps the inner pages of the indexes at hand; the rest is the system's page cache.
             connection.pragma_update(None, "cache_size", -4_096)?;
@@ -170,7 +185,7 @@ fn prepare(connection: &Connection, role: Role) -> rusqlite::Result<()> {
         Role::LogWriter => connection.pragma_update(None, "synchronous", "full"),
         // The view can be rebuilt, so its last commits need not survive one.
         Role::ViewWriter | Role::ViewBuilder => connection.pragma_update(None, "synchronous", "normal"),
-        Role::Reader | Role::Inspector => Ok(()),
+        Role::Reader | Role::Inspector | Role::Outsider => Ok(()),
     }
 }
 
@@ -180,7 +195,7 @@ fn claim(connection: &Connection, path: &Path, role: Role, wanted: i32) -> Resul
         connection.pragma_query_value(None, "application_id", |row| row.get(0)).map_err(sqlite)?;
     let tables: i64 =
         connection.query_row("SELECT count(*) FROM sqlite_master", [], |row| row.get(0)).map_err(sqlite)?;
-    if found == wanted || (tables == 0 && matches!(role, Role::Reader | Role::Inspector)) {
+    if found == wanted || (tables == 0 && role.only_reads()) {
         Ok(())
     } else if tables == 0 && found == 0 {
         connection.pragma_update(None, "application_id", wanted).map_err(sqlite)
@@ -271,14 +286,26 @@ mod tests {
         let running = files();
         assert_eq!(count(&open(&path, Role::Inspector, 7).unwrap()), 1, "what is only in the WAL is seen");
         assert_eq!(files(), running);
+        // Of a process that was killed everything stays, and is read as it is.
+        let killed = dir.path().join("killed");
+        std::fs::create_dir(&killed).unwrap();
+        for name in &running {
+            std::fs::copy(odd.join(name), killed.join(name)).unwrap();
+        }
+        let bytes = || running.clone().into_iter().map(|name| std::fs::read(killed.join(name)).unwrap());
+        let before: Vec<_> = bytes().collect();
+        assert_eq!(count(&open(&killed.join("x.db"), Role::Outsider, 7).unwrap()), 1);
+        assert!(bytes().eq(before), "the index of the WAL is not made anew either");
         drop(writer);
         let stopped = files();
         assert_eq!(stopped, ["x.db"]);
-        let inspector = open(&path, Role::Inspector, 7).unwrap();
-        assert_eq!(count(&inspector), 1);
-        assert!(inspector.execute_batch("DELETE FROM t").is_err());
-        drop(inspector);
-        assert_eq!(files(), stopped);
+        for role in [Role::Inspector, Role::Outsider] {
+            let inspector = open(&path, role, 7).unwrap();
+            assert_eq!(count(&inspector), 1);
+            assert!(inspector.execute_batch("DELETE FROM t").is_err());
+            drop(inspector);
+            assert_eq!(files(), stopped);
+        }
     }
 
     #[test]

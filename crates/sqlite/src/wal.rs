@@ -14,9 +14,24 @@ const CHECKPOINT_TIMEOUT: Duration = Duration::from_millis(50);
 
 /// The WAL's file of a database.
 pub(super) fn wal(path: &Path) -> PathBuf {
-    let mut wal = path.as_os_str().to_owned();
-    wal.push("-wal");
-    PathBuf::from(wal)
+    beside(path, "-wal")
+}
+
+/// The file with the index of a database's WAL.
+pub(super) fn wal_index(path: &Path) -> PathBuf {
+    beside(path, "-shm")
+}
+
+fn beside(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(ending);
+    PathBuf::from(name)
+}
+
+/// Whether nobody has a database open, and all of it is in its file.
+pub(super) fn is_at_rest(path: &Path) -> bool {
+    let wal = wal(path);
+    !wal.exists() || (is_empty(&wal) && !wal_index(path).exists())
 }
 
 /// Whether a file is not there, or has nothing in it.

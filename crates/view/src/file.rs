@@ -44,6 +44,14 @@ pub fn open_at_rest(directory: &Path) -> Result<Connection, OpenError> {
     strandline_sqlite::open_at_rest(&path(directory), APPLICATION_ID)
 }
 
+/// Opens the view in a process that never writes it, leaving no trace.
+///
+/// # Errors
+/// When the file cannot be opened or is not a view.
+pub fn open_outside(directory: &Path) -> Result<Connection, OpenError> {
+    open(directory, Role::Outsider)
+}
+
 /// Opens the view of a data directory for a role.
 pub(super) fn open(directory: &Path, role: Role) -> Result<Connection, OpenError> {
     strandline_sqlite::open(&path(directory), role, APPLICATION_ID)
@@ -92,7 +100,7 @@ pub fn is_current(directory: &Path) -> bool {
 /// The same of a file.
 pub(super) fn is_current_file(path: &Path) -> bool {
     matches!(
-        look(path, || strandline_sqlite::open(path, Role::Reader, APPLICATION_ID)),
+        look(path, Pages::Small, || strandline_sqlite::open(path, Role::Reader, APPLICATION_ID)),
         ViewState::Current(_)
     )
 }
@@ -111,15 +119,28 @@ pub enum ViewState {
 /// Looks at the view of a data directory and changes nothing.
 pub fn inspect(directory: &Path) -> ViewState {
     let path = path(directory);
-    look(&path, || strandline_sqlite::open(&path, Role::Inspector, APPLICATION_ID))
+    look(&path, Pages::Small, || strandline_sqlite::open(&path, Role::Inspector, APPLICATION_ID))
+}
+
+/// The same in a process that never writes it, at a glance: its pages are not looked at, and damage shows on reading.
+pub fn glance_outside(directory: &Path) -> ViewState {
+    look(&path(directory), Pages::None, || open_outside(directory))
 }
 
 /// The same of a view that nobody writes, on a full disk as well.
 pub fn inspect_at_rest(directory: &Path) -> ViewState {
-    look(&path(directory), || open_at_rest(directory))
+    look(&path(directory), Pages::Small, || open_at_rest(directory))
 }
 
-fn look(path: &Path, open: impl FnOnce() -> Result<Connection, OpenError>) -> ViewState {
+/// The views whose pages are checked.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Pages {
+    None,
+    /// Those for which that is quick.
+    Small,
+}
+
+fn look(path: &Path, pages: Pages, open: impl FnOnce() -> Result<Connection, OpenError>) -> ViewState {
     if !path.exists() {
         return ViewState::Missing;
     }
@@ -129,7 +150,8 @@ fn look(path: &Path, open: impl FnOnce() -> Result<Connection, OpenError>) -> Vi
         let connection = open().ok()?;
         let found: i32 = connection.pragma_query_value(None, "user_version", |row| row.get(0)).ok()?;
         let small = fs::metadata(path).is_ok_and(|file| file.len() <= FULL_CHECK_BYTES_MAX);
-        let whole = !small
+        let whole = pages == Pages::None
+            || !small
             || connection.query_row("PRAGMA quick_check(1)", [], |row| row.get::<_, String>(0)).ok()? == "ok";
         let checkpoint = checkpoint(&connection).ok()?.map_or(Offset::ZERO, |(offset, _)| offset);
         (found == fingerprint() && whole).then_some(checkpoint)

@@ -54,7 +54,10 @@ pub use due::NextDue;
 pub use error::ProjectorError;
 pub use event_feed::reason_mark;
 pub use examine::examine;
-pub use file::{ViewState, inspect, inspect_at_rest, is_current, numbers, open_at_rest, open_reader, path};
+pub use file::{
+    ViewState, glance_outside, inspect, inspect_at_rest, is_current, numbers, open_at_rest, open_outside,
+    open_reader, path,
+};
 pub use members::{Members, members_ever};
 pub use options::{ProjectorOptions, Sizes};
 pub use projector::Projector;

@@ -2,6 +2,7 @@
 
 use clap::{Args, ValueEnum};
 
+use std::path::PathBuf;
 use std::str::FromStr;
 
 use super::super::template::{CustomColumns, FieldPath, Template};
@@ -30,10 +31,10 @@ pub struct ListArgs {
 #[derive(Clone, Debug, Args)]
 pub struct WatchArgs {
     /// After the list, print what changes in it, until interrupted
-    #[arg(short, long, conflicts_with_all = ["at", "limit", "sort_by"])]
+    #[arg(short, long, conflicts_with_all = ["at", "limit", "sort_by", "data"])]
     pub watch: bool,
     /// Print what changes in the list, without the list
-    #[arg(long, conflicts_with_all = ["at", "limit", "sort_by"])]
+    #[arg(long, conflicts_with_all = ["at", "limit", "sort_by", "data"])]
     pub watch_only: bool,
     /// With --watch or --watch-only: print each change with its type, ADDED, MODIFIED or DELETED
     #[arg(long)]
@@ -53,6 +54,9 @@ pub struct ServerArgs {
     /// Which server.
     #[command(flatten)]
     pub address: AddressArgs,
+    /// Read a data directory instead of asking a server: one that a server uses or used, a copy, or a restored backup
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["server", "context", "token", "token_file", "ca_file"])]
+    pub data: Option<PathBuf>,
     /// Show the state at a time (14:05, yesterday 14:05, 2026-11-20 14:05), a duration ago (2h) or an offset (1234)
     #[arg(long, value_name = "TIME", value_parser = time, allow_hyphen_values = true)]
     pub at: Option<At>,

@@ -1,8 +1,9 @@
 //! Server-Sent Events of a server, as they come.
 
 use http_body_util::BodyExt;
-use hyper::body::Incoming;
+use http_body_util::combinators::UnsyncBoxBody;
 
+use super::transport::Broken;
 use super::*;
 
 /// The most that an event may have, in bytes.
@@ -10,7 +11,7 @@ const EVENT_BYTES_MAX: usize = 16 * 1024 * 1024;
 
 /// A stream that is open.
 pub(in crate::cli) struct EventStream {
-    body: Incoming,
+    body: UnsyncBoxBody<Bytes, Broken>,
     /// What came of the next events.
     pending: Vec<u8>,
 }
@@ -33,7 +34,7 @@ impl Client {
         query: &[Parameter],
         last_id: Option<&str>,
     ) -> Result<EventStream, CliError> {
-        let request = Request::get(format!("{}{}", self.server, with_query(path, query)));
+        let request = Request::get(self.uri(&with_query(path, query)));
         let mut request = request.header(ACCEPT, "text/event-stream");
         if let Some(id) = last_id {
             request = request.header("last-event-id", id);

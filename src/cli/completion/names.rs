@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap_complete::engine::CompletionCandidate;
@@ -77,7 +77,11 @@ impl Names {
 
     fn ask(self) -> Option<BTreeMap<String, String>> {
         let words: Vec<OsString> = std::env::args_os().collect();
-        let client = Client::of(&address(&words)).ok()?.unrenewed();
+        let client = match option(&words, "--data") {
+            Some(data) => Client::of_directory(Path::new(&data)),
+            None => Client::of(&address(&words)).map(Client::unrenewed),
+        };
+        let client = client.ok()?;
         let asking = async {
             let listing = client.list("completing", self.path(), Parameters::new(), Some(MOST));
             tokio::time::timeout(PATIENCE, listing).await.ok()?.ok()
@@ -88,13 +92,16 @@ impl Names {
     }
 }
 
+/// The value of an option in the line that is being typed.
+fn option(words: &[OsString], option: &str) -> Option<String> {
+    let words = || words.iter().filter_map(|word| word.to_str());
+    let attached = words().find_map(|word| word.strip_prefix(option)?.strip_prefix('='));
+    attached.or_else(|| words().skip_while(|word| *word != option).nth(1)).map(str::to_owned)
+}
+
 /// Which server the line that is being typed asks, by its options.
 fn address(words: &[OsString]) -> AddressArgs {
-    let of = |option: &str| {
-        let words = || words.iter().filter_map(|word| word.to_str());
-        let attached = words().find_map(|word| word.strip_prefix(option)?.strip_prefix('='));
-        attached.or_else(|| words().skip_while(|word| *word != option).nth(1)).map(str::to_owned)
-    };
+    let of = |name: &str| option(words, name);
     AddressArgs {
         server: of("--server"),
         context: of("--context"),
@@ -118,6 +125,8 @@ mod tests {
             Some("https://b.test")
         );
         assert_eq!(of("-- strandline tree --server").token_file, None);
+        let typed = ["strandline", "tree", "--data=/copy", "sh"].map(OsString::from);
+        assert_eq!(option(&typed, "--data").as_deref(), Some("/copy"));
     }
 
     #[test]

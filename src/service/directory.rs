@@ -1,0 +1,307 @@
+//! Answers from a data directory without a server: from a copy, a restored backup, or beside whoever keeps it.
+//!
+//! Nothing is written there, not even a lock, and nothing is brought up to date: what cannot be read as it is is refused,
+//! with what mends it. Whoever may read the files sees everything in them, and may change nothing.
+
+use std::fs::File;
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::Request;
+use http_body_util::Full;
+use thiserror::Error;
+use tokio_util::sync::CancellationToken;
+use tower_service::Service;
+
+use crate::api;
+use crate::app::watch::Watch;
+use crate::app::{
+    Announcement, AppState, CurrentPresentation, Metrics, Readiness, Rebuilding, RelistFilter, Relisting,
+};
+use crate::catalog::CatalogWriter;
+use crate::http::Authenticator;
+use crate::http::answer_cache::AnswerCache;
+use crate::http::auth::{AccessConfig, LocalAccess};
+use crate::http::respond::Response;
+use crate::http::router::Router;
+use strandline_clock::Clock;
+use strandline_log::{Appender, LogError, LogReader};
+use strandline_model::{Offset, Timestamp};
+use strandline_protocol::{Check, RebuildReport, RelistReport};
+use strandline_query::Queries;
+use strandline_sqlite::{DirectoryLock, OpenError, Resting, Watermark, is_denied, lacks_wal_index};
+use strandline_view::{ViewState, ViewStatus};
+
+/// Questions read at a time: one command asks.
+const READERS: usize = 2;
+
+/// Why a data directory cannot be read directly.
+#[derive(Debug, Error)]
+pub enum DirectoryError {
+    /// There is no log in it.
+    #[error("{} is not a data directory: it contains no log.db", .0.display())]
+    NoLog(PathBuf),
+    /// The system refuses to show it.
+    #[error("{} cannot be read: {source}", path.display())]
+    Denied {
+        /// The directory or file.
+        path: PathBuf,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// The log cannot be read.
+    #[error(transparent)]
+    Log(#[from] LogError),
+    /// There is no view of the log yet.
+    #[error("{} contains no view.db, from which queries are answered", .0.display())]
+    NoView(PathBuf),
+    /// The view is damaged, or of another version.
+    #[error("view.db in {} was built by another version of the program, or is damaged", .0.display())]
+    OutdatedView(PathBuf),
+    /// A part of what a server wrote last was not copied.
+    #[error("{} has a -wal file beside it, and no -shm file: it is an incomplete copy", .0.display())]
+    Incomplete(PathBuf),
+    /// Somebody began to write what was read as it was.
+    #[error("a server, or another command, began to write {} meanwhile", .0.display())]
+    Disturbed(PathBuf),
+}
+
+const READ_AS: &str = "run the command as the user that runs the server, or with a copy that you may read";
+
+impl DirectoryError {
+    /// What to do about it, in a sentence.
+    pub fn hint(&self) -> Option<String> {
+        let text = match self {
+            DirectoryError::NoLog(_) => "name the directory that `serve --data` or `restore --data` names",
+            DirectoryError::Denied { .. } => READ_AS,
+            DirectoryError::Log(LogError::Open(OpenError::Sqlite { source, .. })) if is_denied(source) => {
+                READ_AS
+            }
+            DirectoryError::Log(error @ LogError::Schema { .. }) if !error.is_damage() => {
+                "run the version of the program that wrote it, or start a server with it, which migrates it"
+            }
+            DirectoryError::Log(error) => error.hint()?,
+            DirectoryError::NoView(data) | DirectoryError::OutdatedView(data) => {
+                return Some(format!(
+                    "build it with `strandline rebuild --data {}`, or start a server with it",
+                    data.display()
+                ));
+            }
+            DirectoryError::Incomplete(_) => {
+                "copy all files of the directory while no server runs, or use `strandline backup`"
+            }
+            DirectoryError::Disturbed(_) => "run the command again",
+        };
+        Some(text.to_owned())
+    }
+}
+
+/// Where a record ends that nobody goes on with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RecordEnd {
+    /// The newest offset of the log.
+    pub offset: Offset,
+    /// When that was observed; none in an empty log.
+    pub observed_at: Option<Timestamp>,
+    /// How many of the newest changes the view lacks.
+    pub lag: u64,
+}
+
+/// Answers requests of the API from a data directory.
+pub struct DirectoryReader {
+    router: Router,
+    resting: Resting,
+    end: Option<RecordEnd>,
+}
+
+impl std::fmt::Debug for DirectoryReader {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("DirectoryReader").field("end", &self.end).finish_non_exhaustive()
+    }
+}
+
+impl DirectoryReader {
+    /// Opens a data directory.
+    ///
+    /// # Errors
+    /// When it is none, or its files cannot be read as they are.
+    pub fn open(data: &Path, clock: &Arc<dyn Clock>) -> Result<Self, DirectoryError> {
+        let (of_log, of_view) = (data.join("log.db"), strandline_view::path(data));
+        look(&of_log, || DirectoryError::NoLog(data.to_owned()))?;
+        // Where the lock cannot be read nothing is said of who holds it.
+        let served = DirectoryLock::holder(data).map_or(true, |holder| holder.is_some());
+        if let Some(path) = [&of_log, &of_view].into_iter().find(|path| !served && lacks_wal_index(path)) {
+            return Err(DirectoryError::Incomplete(path.clone()));
+        }
+        let resting = Resting::of([of_log, of_view.clone()]);
+        let log = LogReader::open_outside(data)?;
+        look(&of_view, || DirectoryError::NoView(data.to_owned()))?;
+        let ViewState::Current(checkpoint) = strandline_view::glance_outside(data) else {
+            return Err(DirectoryError::OutdatedView(data.to_owned()));
+        };
+        let newest = log.head()?;
+        // The view may hold more than a log that lost its end.
+        let head = newest.max(checkpoint);
+        let (lag, observed_at) = (head.get() - checkpoint.get(), log.observed_at(newest)?);
+        let status = ViewStatus::new(Watermark::new(head));
+        status.checkpoint().set(checkpoint);
+        status.set_usable(true);
+        let queries = Queries::outside(data, READERS, status, Arc::clone(clock));
+        let router = api::routes(&state(queries, clock));
+        let end = (!served).then_some(RecordEnd { offset: head, observed_at, lag });
+        Ok(DirectoryReader { router, resting, end })
+    }
+
+    /// Where the record ends; none while a server goes on with it, or where that is not known.
+    pub fn end(&self) -> Option<RecordEnd> {
+        self.end
+    }
+
+    /// Answers a request.
+    ///
+    /// # Errors
+    /// When the files were written meanwhile that were read as they were.
+    pub async fn answer(&self, request: Request<Full<Bytes>>) -> Result<Response, DirectoryError> {
+        let answer = warp::service(self.router.clone()).call(request).await;
+        let answer = answer.unwrap_or_else(|never| match never {});
+        match self.resting.disturbed() {
+            Some(path) => Err(DirectoryError::Disturbed(path.to_owned())),
+            None => Ok(answer),
+        }
+    }
+}
+
+/// Refuses a file that is missing, or that the system does not let us read.
+fn look(path: &Path, missing: impl FnOnce() -> DirectoryError) -> Result<(), DirectoryError> {
+    match File::open(path) {
+        Ok(_) => Ok(()),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            Err(missing())
+        }
+        Err(source) => Err(DirectoryError::Denied { path: path.to_owned(), source }),
+    }
+}
+
+/// What handlers work with where no server runs.
+fn state(queries: Queries, clock: &Arc<dyn Clock>) -> AppState {
+    let access = AccessConfig { local: Some(LocalAccess::Read), ..AccessConfig::default() };
+    let current_presentation = CurrentPresentation::default();
+    AppState {
+        queries,
+        readiness: Arc::new(NoServer),
+        metrics: Arc::new(NoServer),
+        rebuilding: Arc::new(NoServer),
+        relisting: Arc::new(NoServer),
+        presentation: current_presentation.get(),
+        current_presentation,
+        clock: Arc::clone(clock),
+        access: Arc::new(Authenticator::new(access, true, Arc::clone(clock))),
+        answers: AnswerCache::default(),
+        watch: Watch::new(CancellationToken::new()),
+        catalog: CatalogWriter::new(&Appender::refusing("no server runs")),
+        announcement: Announcement::default(),
+    }
+}
+
+/// What of a server can be asked where none runs: nothing.
+struct NoServer;
+
+impl Readiness for NoServer {
+    fn checks(&self) -> Vec<Check> {
+        Vec::new()
+    }
+}
+
+impl Metrics for NoServer {
+    fn text(&self) -> Result<String, std::fmt::Error> {
+        Ok("# EOF\n".to_owned())
+    }
+}
+
+impl Rebuilding for NoServer {
+    fn begin(&self) {}
+
+    fn report(&self) -> RebuildReport {
+        RebuildReport::default()
+    }
+}
+
+impl Relisting for NoServer {
+    fn begin(&self, _: &RelistFilter) {}
+
+    fn report(&self, _: &RelistFilter) -> RelistReport {
+        RelistReport { now: Timestamp::default(), differences: 0, watches: Vec::new() }
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+mod tests {
+    use http::StatusCode;
+    use strandline_clock::SystemClock;
+    use strandline_log::LogWriter;
+    use strandline_view::Projector;
+    use strandline_view::ruleset::RuleSet;
+
+    use super::*;
+
+    fn clock() -> Arc<dyn Clock> {
+        Arc::new(SystemClock)
+    }
+
+    /// A data directory that nobody uses.
+    fn directory() -> tempfile::TempDir {
+        let data = tempfile::tempdir().unwrap();
+        LogWriter::open(data.path(), clock()).unwrap();
+        Projector::open(data.path(), RuleSet::default()).unwrap();
+        // What reads ahead of the projector ends after it, and who only reads removes no WAL.
+        for _ in 0..2_000 {
+            if !data.path().join("log.db-wal").exists() {
+                return data;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(5));
+            LogWriter::open(data.path(), clock()).unwrap();
+        }
+        panic!("the log does not come to rest");
+    }
+
+    async fn ask(reader: &DirectoryReader, method: &str, path: &str) -> Result<StatusCode, DirectoryError> {
+        let request = Request::builder().method(method).uri(format!("/api/v1{path}"));
+        let request = request.header("content-type", "application/json").body(Full::from("{}")).unwrap();
+        reader.answer(request).await.map(|answer| answer.status())
+    }
+
+    #[tokio::test]
+    async fn what_is_read_directly_cannot_be_changed() {
+        let data = directory();
+        let reader = DirectoryReader::open(data.path(), &clock()).unwrap();
+        let end = RecordEnd { offset: Offset::ZERO, observed_at: None, lag: 0 };
+        assert_eq!(reader.end(), Some(end));
+        assert_eq!(ask(&reader, "GET", "/environments").await.unwrap(), 200);
+        for (method, path) in [
+            ("POST", "/projects"),
+            ("POST", "/deployments"),
+            ("POST", "/rebuild"),
+            ("POST", "/relist"),
+            ("POST", "/forget"),
+            ("DELETE", "/environments/shop.web.production"),
+        ] {
+            let status = ask(&reader, method, path).await.unwrap();
+            assert!([403, 404, 405].contains(&status.as_u16()), "{method} {path}: {status}");
+        }
+        assert_eq!(ask(&reader, "POST", "/rebuild").await.unwrap(), 403);
+    }
+
+    #[tokio::test]
+    async fn an_answer_that_somebody_wrote_into_is_refused() {
+        let data = directory();
+        let reader = DirectoryReader::open(data.path(), &clock()).unwrap();
+        assert!(ask(&reader, "GET", "/environments").await.is_ok());
+        let writer = LogWriter::open(data.path(), clock()).unwrap();
+        let refused = ask(&reader, "GET", "/environments").await.unwrap_err();
+        assert!(matches!(refused, DirectoryError::Disturbed(_)), "{refused}");
+        drop(writer);
+    }
+}
