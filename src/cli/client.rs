@@ -22,6 +22,7 @@ use super::args::{AddressArgs, ServerArgs};
 use super::error::{CliError, Exit};
 use super::line;
 use super::query::{Parameter, Parameters, with_query};
+use problem::is_unreadable;
 use session::Session;
 use strandline_syntax::diagnostics::of_json;
 use token::bearer;
@@ -178,8 +179,8 @@ impl Client {
     fn failed(&self, what: &str, query: &[Parameter], status: StatusCode, body: &[u8]) -> CliError {
         let refused = refused(what, &self.server, query, status, body);
         match self.transport.data() {
-            // Whatever it is that cannot be read, these find and mend it.
-            Some(data) if status.is_server_error() => {
+            // Nobody but who asks can look for the cause, and nothing is built anew.
+            Some(data) if is_unreadable(body) => {
                 let data = data.display();
                 refused.hint(format!(
                     "look for damage with `strandline doctor --data {data}`; a damaged view is built anew by \

@@ -135,7 +135,7 @@ impl DirectoryReader {
         if let Some(path) = [&of_log, &of_view].into_iter().find(|path| !served && lacks_wal_index(path)) {
             return Err(DirectoryError::Incomplete(path.clone()));
         }
-        let resting = Resting::of([of_log, of_view.clone()]);
+        let resting = Resting::of([of_log, of_view.clone()], !served);
         let log = LogReader::open_outside(data)?;
         look(&of_view, || DirectoryError::NoView(data.to_owned()))?;
         let ViewState::Current(checkpoint) = strandline_view::glance_outside(data) else {

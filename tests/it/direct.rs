@@ -285,6 +285,15 @@ async fn what_cannot_be_read_directly_is_refused_with_what_mends_it() -> Result<
     let said = refused(LIST, &old).await?;
     assert!(said.contains("another version") && said.contains("strandline rebuild --data"), "{said}");
 
+    // Damage in the view shows on reading, and so does what mends it.
+    let damaged = place("damaged");
+    copy(&restored, &damaged)?;
+    let mut view = std::fs::read(damaged.join("view.db"))?;
+    view[4_096 * 2..].fill(0x5a);
+    std::fs::write(damaged.join("view.db"), view)?;
+    let said = refused(LIST, &damaged).await?;
+    assert!(said.contains(&format!("strandline rebuild --data {}", damaged.display())), "{said}");
+
     // A view that lacks the newest changes says so.
     let behind = place("behind");
     copy(&restored, &behind)?;

@@ -10,15 +10,17 @@ use super::wal::{is_at_rest, is_empty, wal, wal_index};
 #[derive(Debug)]
 pub struct Resting(Vec<(PathBuf, State)>);
 
-/// A file that nobody has open: device, inode, length, and the nanosecond of the last change. None where somebody may
-/// be writing, which SQLite knows then.
-type State = Option<[i128; 4]>;
+/// The files of a database and of its WAL; none where somebody may be writing, who keeps to SQLite's locks.
+type State = Option<[FileState; 2]>;
+
+/// Device, inode, length, and the nanosecond of the last change; none where there is no file.
+type FileState = Option<[i128; 4]>;
 
 impl Resting {
-    /// Looks at these.
-    pub fn of(paths: impl IntoIterator<Item = PathBuf>) -> Self {
+    /// Looks at these; `unused` says that no process has them open, so that one with a WAL is left by who was killed.
+    pub fn of(paths: impl IntoIterator<Item = PathBuf>, unused: bool) -> Self {
         let seen = |path: PathBuf| {
-            let state = state(&path);
+            let state = (unused || is_at_rest(&path)).then(|| state(&path));
             (path, state)
         };
         Resting(paths.into_iter().map(seen).collect())
@@ -26,15 +28,19 @@ impl Resting {
 
     /// The first that somebody has begun to write since, or replaced: what was read of it may be torn.
     pub fn disturbed(&self) -> Option<&Path> {
-        let disturbed = |(path, before): &&(PathBuf, State)| before.is_some() && state(path) != *before;
+        let disturbed =
+            |(path, before): &&(PathBuf, State)| before.is_some_and(|before| state(path) != before);
         self.0.iter().find(disturbed).map(|(path, _)| path.as_path())
     }
 }
 
-fn state(path: &Path) -> State {
-    let file = fs::metadata(path).ok().filter(|_| is_at_rest(path))?;
-    let changed = i128::from(file.mtime()) * 1_000_000_000 + i128::from(file.mtime_nsec());
-    Some([file.dev().into(), file.ino().into(), file.len().into(), changed])
+fn state(path: &Path) -> [FileState; 2] {
+    let of = |path: &Path| {
+        let file = fs::metadata(path).ok()?;
+        let changed = i128::from(file.mtime()) * 1_000_000_000 + i128::from(file.mtime_nsec());
+        Some([file.dev().into(), file.ino().into(), file.len().into(), changed])
+    };
+    [of(path), of(&wal(path))]
 }
 
 /// Whether a database has a WAL and no index of it, as only a copy has that left the index out. Reading it would make one.
@@ -54,13 +60,16 @@ mod tests {
         let path = dir.path().join("x.db");
         let writer = open(&path, Role::LogWriter, 7).unwrap();
         writer.execute_batch("CREATE TABLE t (a)").unwrap();
-        let beside_a_writer = Resting::of([path.clone()]);
+        let (beside_a_writer, killed) =
+            (Resting::of([path.clone()], false), Resting::of([path.clone()], true));
+        assert_eq!(killed.disturbed(), None);
         drop(writer);
         assert_eq!(beside_a_writer.disturbed(), None, "locks were in effect");
+        assert_eq!(killed.disturbed(), Some(&*path), "what one left who was killed is gone on with");
 
         // Clocks of filesystems are coarse.
         fs::File::options().append(true).open(&path).unwrap().set_modified(std::time::UNIX_EPOCH).unwrap();
-        let resting = Resting::of([path.clone()]);
+        let resting = Resting::of([path.clone()], false);
         assert_eq!(resting.disturbed(), None);
         let writer = open(&path, Role::LogWriter, 7).unwrap();
         writer.execute_batch("INSERT INTO t VALUES (1)").unwrap();
@@ -70,7 +79,7 @@ mod tests {
 
         let other = dir.path().join("other.db");
         fs::copy(&path, &other).unwrap();
-        let resting = Resting::of([path.clone()]);
+        let resting = Resting::of([path.clone()], false);
         fs::rename(&other, &path).unwrap();
         assert_eq!(resting.disturbed(), Some(&*path));
     }

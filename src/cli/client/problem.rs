@@ -29,6 +29,12 @@ struct Candidate {
     cluster: String,
 }
 
+/// Whether a problem is that the files of the log or of the view cannot be read.
+pub(super) fn is_unreadable(body: &[u8]) -> bool {
+    let problem: ProblemText = serde_json::from_slice(body).unwrap_or_default();
+    matches!(problem.code.as_str(), "storage" | "view_building")
+}
+
 /// A problem in the words of the command line.
 pub(in crate::cli) fn refused(
     what: &str,
@@ -83,6 +89,14 @@ pub(in crate::cli) fn refused(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_takes_too_long_is_not_damaged() {
+        for (code, unreadable) in [("storage", true), ("view_building", true), ("question_too_long", false)] {
+            assert_eq!(is_unreadable(format!("{{\"code\":\"{code}\"}}").as_bytes()), unreadable, "{code}");
+        }
+        assert!(!is_unreadable(b"<html>"));
+    }
 
     #[test]
     fn problems_decide_the_exit_code() {
