@@ -123,6 +123,7 @@ fn begin<'a>(
         rules,
         offset,
         observed_at,
+        newcomer: None,
         touched,
         activity,
     }

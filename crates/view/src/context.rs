@@ -1,6 +1,7 @@
 //! What every part of applying one record works with.
 
 use std::collections::BTreeSet;
+use std::fmt::Debug;
 
 use rusqlite::Connection;
 
@@ -100,6 +101,8 @@ pub(super) struct Apply<'a> {
     pub(super) rules: Rules<'a>,
     pub(super) offset: Offset,
     pub(super) observed_at: Timestamp,
+    /// The resource of which the view had nothing before this record, if it is one.
+    pub(super) newcomer: Option<ResourceId>,
     pub(super) touched: Touched,
     pub(super) activity: ActivityDraft,
 }
@@ -108,5 +111,26 @@ impl<'a> Apply<'a> {
     /// Where rows are written, and from which offset on they hold.
     pub(super) fn now(&self) -> Now<'a> {
         Now { connection: self.connection, offset: self.offset }
+    }
+
+    /// Whether the view had nothing of a resource before this record.
+    pub(super) fn is_new(&self, id: ResourceId) -> bool {
+        self.newcomer == Some(id)
+    }
+
+    /// What the view had of a resource before this record, which may not have written any of it yet. Where a resource is new, that is
+    /// nothing: most of what a list brings is, and one look after the other would find so.
+    pub(super) fn had<T: Default + PartialEq + Debug>(
+        &self,
+        id: ResourceId,
+        read: impl FnOnce(&Self) -> rusqlite::Result<T>,
+    ) -> rusqlite::Result<T> {
+        if !self.is_new(id) {
+            return read(self);
+        }
+        if cfg!(debug_assertions) {
+            assert_eq!(read(self)?, T::default(), "the view has something of a resource that is new to it");
+        }
+        Ok(T::default())
     }
 }

@@ -82,7 +82,10 @@ pub(super) fn declare(
     for edge in edges {
         wanted.extend(Row::of(at, cluster, edge)?);
     }
-    let current = current(at, id)?;
+    let current = at.had(id, |at| current(at, id))?;
+    if at.is_new(id) && !wanted.is_empty() {
+        at.segments.begin_first(at.now(), &EDGE, id.0)?;
+    }
     for row in current.difference(&wanted) {
         at.segments.close(at.now(), &EDGE, id.0, &[&row.far, &row.kind, &row.outward])?;
     }

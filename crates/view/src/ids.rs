@@ -11,12 +11,16 @@ use super::membership::Targets;
 use super::numbered::{Numbered, WORDS};
 use strandline_model::{DeploymentId, EnvironmentId, Kind, Offset};
 use strandline_sqlite::column::PackedUid;
+use strandline_syntax::Image;
 
 /// The most kinds kept in memory. Objects can claim owners of any kind, so their number is not ours to trust.
 const KINDS_MAX: usize = 100_000;
 
 /// The most field managers kept in memory: whoever writes to a cluster names itself.
 const MANAGERS_MAX: usize = 10_000;
+
+/// The most images kept in memory.
+const IMAGES_MAX: usize = 8_192;
 
 /// The most controllers of environments kept in memory.
 const CONTROLLERS_MAX: usize = 131_072;
@@ -36,6 +40,7 @@ pub(super) struct Ids {
     kinds: HashMap<(i64, Kind), i64>,
     far: HashMap<FarEnd, i64>,
     managers: HashMap<String, i64>,
+    images: HashMap<Image, i64>,
     controllers: HashSet<(i64, i64)>,
 }
 
@@ -61,6 +66,7 @@ impl Ids {
             kinds: HashMap::new(),
             far: HashMap::new(),
             managers: HashMap::new(),
+            images: HashMap::new(),
             controllers: HashSet::new(),
         }
     }
@@ -151,6 +157,24 @@ impl Ids {
             self.managers.clear();
         }
         self.managers.insert(name.to_owned(), id);
+        Ok(id)
+    }
+
+    /// The number of an image.
+    pub(super) fn image(&mut self, connection: &Connection, image: &Image) -> rusqlite::Result<i64> {
+        if let Some(id) = self.images.get(image) {
+            return Ok(*id);
+        }
+        let select = "SELECT id FROM image WHERE repository = ?1 AND tag = ?2 AND digest = ?3";
+        let insert = "INSERT INTO image (repository, tag, digest) VALUES (?1, ?2, ?3)";
+        let Image { repository, tag, digest } = image;
+        let row = params![repository, tag, digest];
+        let found = connection.prepare_cached(select)?.query_row(row, |row| row.get(0)).optional()?;
+        let id = found.map_or_else(|| connection.prepare_cached(insert)?.insert(row), Ok)?;
+        if self.images.len() >= IMAGES_MAX {
+            self.images.clear();
+        }
+        self.images.insert(image.clone(), id);
         Ok(id)
     }
 

@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 use std::hash::{Hash, Hasher};
 
-use rusqlite::{OptionalExtension, params};
+use rusqlite::params;
 
 use super::columns::OPEN;
 use super::context::Apply;
@@ -62,10 +62,10 @@ impl Imaged {
 }
 
 /// Makes a resource run exactly these images from here on.
-pub(super) fn declare(at: &Apply<'_>, id: ResourceId, found: &Imaged) -> rusqlite::Result<()> {
+pub(super) fn declare(at: &mut Apply<'_>, id: ResourceId, found: &Imaged) -> rusqlite::Result<()> {
     let mut wanted = BTreeSet::new();
     for image in &found.images {
-        wanted.insert(number(at, image)?);
+        wanted.insert(at.ids.image(at.connection, image)?);
     }
     replace(at, id, &wanted)
 }
@@ -75,26 +75,16 @@ fn ended(object: &Object<'_>, running: &Running) -> bool {
     *running != Running::default() && !images(object, &Running::default()).is_empty()
 }
 
-/// The view's number of an image.
-fn number(at: &Apply<'_>, image: &Image) -> rusqlite::Result<i64> {
-    let Image { repository, tag, digest } = image;
-    let select = "SELECT id FROM image WHERE repository = ?1 AND tag = ?2 AND digest = ?3";
-    let row = params![repository, tag, digest];
-    let found = at.connection.prepare_cached(select)?.query_row(row, |row| row.get(0)).optional()?;
-    if let Some(found) = found {
-        return Ok(found);
-    }
-    let insert = "INSERT INTO image (repository, tag, digest) VALUES (?1, ?2, ?3)";
-    at.connection.prepare_cached(insert)?.insert(params![repository, tag, digest])
+/// What a resource runs at present.
+fn current(at: &Apply<'_>, id: ResourceId) -> rusqlite::Result<BTreeSet<i64>> {
+    let sql = "SELECT image_id FROM image_use WHERE resource_id = ?1 AND to_offset = ?2";
+    let mut statement = at.connection.prepare_cached(sql)?;
+    let rows = statement.query_map(params![id, OPEN], |row| row.get("image_id"))?;
+    rows.collect()
 }
 
 fn replace(at: &Apply<'_>, id: ResourceId, wanted: &BTreeSet<i64>) -> rusqlite::Result<()> {
-    let current: BTreeSet<i64> = {
-        let sql = "SELECT image_id FROM image_use WHERE resource_id = ?1 AND to_offset = ?2";
-        let mut statement = at.connection.prepare_cached(sql)?;
-        let rows = statement.query_map(params![id, OPEN], |row| row.get("image_id"))?;
-        rows.collect::<rusqlite::Result<_>>()?
-    };
+    let current = at.had(id, |at| current(at, id))?;
     let close =
         "UPDATE image_use SET to_offset = ?3 WHERE image_id = ?2 AND resource_id = ?1 AND to_offset = ?4";
     let mut statement = at.connection.prepare_cached(close)?;

@@ -12,12 +12,7 @@ use strandline_model::ResourceId;
 
 /// Finds a resource by exactly these marks from here on; whether they changed is known from the digest of its links.
 pub(super) fn declare(at: &Apply<'_>, id: ResourceId, marks: &BTreeSet<String>) -> rusqlite::Result<()> {
-    let current: BTreeSet<String> = {
-        let sql = "SELECT mark FROM inventory_mark WHERE resource_id = ?1";
-        let mut statement = at.connection.prepare_cached(sql)?;
-        let rows = statement.query_map([id], |row| row.get("mark"))?;
-        rows.collect::<rusqlite::Result<_>>()?
-    };
+    let current = at.had(id, |at| current(at, id))?;
     let delete = "DELETE FROM inventory_mark WHERE resource_id = ?1 AND mark = ?2";
     let insert = "INSERT INTO inventory_mark (cluster_id, mark, resource_id)
         SELECT cluster_id, ?2, id FROM resource WHERE id = ?1";
@@ -28,4 +23,12 @@ pub(super) fn declare(at: &Apply<'_>, id: ResourceId, marks: &BTreeSet<String>) 
         }
     }
     Ok(())
+}
+
+/// The marks by which a resource is found at present.
+fn current(at: &Apply<'_>, id: ResourceId) -> rusqlite::Result<BTreeSet<String>> {
+    let mut statement =
+        at.connection.prepare_cached("SELECT mark FROM inventory_mark WHERE resource_id = ?1")?;
+    let rows = statement.query_map([id], |row| row.get("mark"))?;
+    rows.collect()
 }

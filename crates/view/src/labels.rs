@@ -140,7 +140,7 @@ pub(super) fn declare(
     id: ResourceId,
     labels: &BTreeMap<String, String>,
 ) -> rusqlite::Result<bool> {
-    let before = of(at, id)?;
+    let before = at.had(id, |at| of(at, id))?;
     if before.as_ref() == Some(labels) {
         return Ok(false);
     }

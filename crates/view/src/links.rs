@@ -94,7 +94,7 @@ pub(super) fn declare(
     carried: &Carried,
     body: &str,
 ) -> rusqlite::Result<Option<Relinked>> {
-    let before = Kept::read(at, id)?;
+    let before = at.had(id, |at| Kept::read(at, id))?;
     at.activity.set_spec(before.spec, carried.spec);
     let respecified = before.links != Some(carried.links);
     if !respecified && before.images.is_none_or(|images| images == carried.images) {
@@ -125,6 +125,8 @@ pub(super) fn declare(
     if found.is_declaring {
         let object = Object::parse(body).ok();
         catalog::declare(at, id, object.as_ref())?;
+        // What it declares may look where it is itself.
+        at.newcomer = None;
     }
     let mut relinked = Relinked { owned: edges::declare(at, id, &found.edges)? };
     relinked.owned.extend(selectors::declare(at, id, &found.edges)?);
@@ -189,7 +191,7 @@ pub(super) fn withdraw(at: &mut Apply<'_>, id: ResourceId) -> rusqlite::Result<R
 }
 
 /// What is kept of a resource's object, to know what is new in the next; nothing once it is gone.
-#[derive(Default)]
+#[derive(Debug, Default, PartialEq, Eq)]
 struct Kept {
     /// Its labels, as their column has them.
     labels: Option<Vec<u8>>,

@@ -2,6 +2,7 @@
 
 use rusqlite::params;
 
+use super::addresses::Address;
 use super::columns::OPEN;
 use super::context::{Apply, Rules};
 use super::links::{self, Carried, Known, Relinked};
@@ -125,6 +126,11 @@ fn introduce(
     let row = params![id, cluster, kind, key.namespace, key.name, PackedUid(uid.as_str()), created_at];
     if at.connection.prepare_cached(sql)?.execute(row)? > 0 {
         at.lines.add_resource(id);
+        at.newcomer = Some(id);
+        let ResourceKey { kind: name_of_kind, namespace, name, .. } = key.clone();
+        let uid = uid.as_str().to_owned();
+        let address = Address { cluster, kind_id: kind, kind: name_of_kind, namespace, name, uid };
+        at.ids.addresses.introduce(id, address);
     }
     Ok(())
 }

@@ -198,6 +198,21 @@ impl Segments {
         Ok(())
     }
 
+    /// Begins the first segment of an owner that is known to have no row yet, so that none is looked for.
+    pub(super) fn begin_first(
+        &mut self,
+        now: Now<'_>,
+        table: &SegmentTable,
+        owner: i64,
+    ) -> rusqlite::Result<()> {
+        if cfg!(debug_assertions) {
+            assert_eq!(self.last(now.connection, table, owner)?, None, "{} has no segment yet", table.name);
+        }
+        let segment = self.begin(now, table, owner, None)?;
+        self.remember(table, owner, segment);
+        Ok(())
+    }
+
     /// Reads the last segment of an owner; none where it has no row yet.
     fn last(
         &mut self,

@@ -71,7 +71,7 @@ pub(super) fn declare(
             wanted.extend(row(at, cluster, edge)?);
         }
     }
-    let current = declared_by(at, id)?;
+    let current = at.had(id, |at| declared_by(at, id))?;
     if current.iter().map(|(_, row)| row).eq(&wanted) {
         return Ok(Vec::new());
     }
@@ -231,6 +231,12 @@ enum Side {
 }
 
 impl Side {
+    fn id(self) -> ResourceId {
+        match self {
+            Side::Declarer(id) | Side::Selected(id) => id,
+        }
+    }
+
     /// The open rows of this end: the other end first.
     fn current(self, at: &Apply<'_>) -> rusqlite::Result<BTreeSet<Selected>> {
         let (id, sql) = match self {
@@ -262,7 +268,7 @@ impl Side {
 
 /// Makes these the selections of one end; returns whose owners that changed.
 fn replace(at: &mut Apply<'_>, side: Side, wanted: &BTreeSet<Selected>) -> rusqlite::Result<Vec<ResourceId>> {
-    let current = side.current(at)?;
+    let current = at.had(side.id(), |at| side.current(at))?;
     for (other, kind, outward) in current.difference(wanted) {
         let (declarer, resource) = side.ends(*other);
         at.segments.close(at.now(), &SELECTED, declarer.0, &[&resource, kind, outward])?;

@@ -38,7 +38,7 @@ pub(super) fn settle(
 ) -> rusqlite::Result<()> {
     let mut queue = Queue::new();
     // It may have lost an owner.
-    let current = rows::current(at, id)?;
+    let current = at.had(id, |at| rows::current(at, id))?;
     let doubts = current.keys().copied().collect();
     let moved = settle_one(at, id, (current, after), &doubts, &mut queue)?;
     // What it owns may be waiting for it to arrive, or lose it.
