@@ -13,17 +13,17 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use strandline::http::auth::AccessConfig;
-use strandline::service::{Options, Service, Watched, WatchedSettings};
+use strandline::service::{Options, Service};
 use strandline_clock::SystemClock;
 use strandline_model::{CatalogFact, ClusterSpec, EnvironmentSpec, Labels, TargetSpec};
-use strandline_sim::api_server::{ApiServer, builtin_kinds};
-use strandline_watch::{ClusterAccess, ConnectSettings, Watcher};
+use strandline_sim::api_server::ApiServer;
 use tokio_util::sync::CancellationToken;
 
+use common::busy_cluster::{BusyCluster, pod};
 use common::table::{Mark, Table};
 
 const ENVIRONMENTS: u64 = 10_000;
@@ -44,16 +44,14 @@ fn main() {
     };
     let directory = tempfile::tempdir().expect("a temporary directory");
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
-    let cluster = Arc::new(runtime.block_on(ApiServer::start("one", builtin_kinds())).expect("a cluster"));
-    fill(&cluster);
+    let cluster = runtime.block_on(BusyCluster::start("one"));
+    fill(&cluster.server);
     let stop = CancellationToken::new();
     let address = runtime.block_on(serve(directory.path(), &cluster, &stop));
     println!("{ENVIRONMENTS} environments, and one with {PODS} Pods; all recorded");
-    let changing = Arc::new(AtomicBool::new(false));
-    let (source, on) = (Arc::clone(&cluster), Arc::clone(&changing));
-    std::thread::spawn(move || keep_changing(&source, &on));
+    cluster.keep_changing(|_| "crowd".to_owned(), PODS, RATE);
     let mut table = Table::new("browser");
-    measure(address, &modules, &changing, &mut table);
+    measure(address, &modules, &cluster.is_changing, &mut table);
     table.finish();
     stop.cancel();
     runtime.shutdown_timeout(Duration::from_secs(10));
@@ -105,25 +103,6 @@ fn of_namespace(project: &str, name: &str, namespace: &str, region: &str) -> Env
     EnvironmentSpec { region: region.into(), targets: vec![target], ..EnvironmentSpec::new(project, name) }
 }
 
-fn pod(namespace: &str, n: u64, version: u64, fails: bool) -> Value {
-    let state = match fails {
-        true => {
-            json!({"waiting": {"reason": "CrashLoopBackOff", "message": "back-off 5m0s restarting failed container"}})
-        }
-        false => json!({"running": {"startedAt": "2026-11-20T12:00:00Z"}}),
-    };
-    let ready = if fails { "False" } else { "True" };
-    json!({
-        "apiVersion": "v1", "kind": "Pod",
-        "metadata": {"name": format!("web-{n}"), "namespace": namespace, "labels": {"app": "web"},
-            "annotations": {"version": version.to_string()}},
-        "spec": {"containers": [{"name": "web", "image": format!("example.com/web:{}.{}", n % 40, n % 3)}]},
-        "status": {"phase": "Running", "conditions": [{"type": "Ready", "status": ready}],
-            "containerStatuses": [{"name": "web", "image": "example.com/web:1", "ready": !fails,
-                "restartCount": version, "state": state}]},
-    })
-}
-
 /// Each environment has a Pod, of which each fiftieth fails; of the crowd a half does.
 fn fill(cluster: &ApiServer) {
     for n in 0..ENVIRONMENTS {
@@ -134,36 +113,15 @@ fn fill(cluster: &ApiServer) {
     }
 }
 
-/// Lets Pods of the crowd change, one after the other, while it is switched on.
-fn keep_changing(cluster: &ApiServer, on: &AtomicBool) {
-    for round in 2.. {
-        for n in 0..PODS {
-            while !on.load(Ordering::Acquire) {
-                std::thread::sleep(Duration::from_millis(10));
-            }
-            let begun = Instant::now();
-            cluster.apply(pod("crowd", n, round, (n + round).is_multiple_of(2)));
-            std::thread::sleep(Duration::from_secs_f64(1.0 / RATE).saturating_sub(begun.elapsed()));
-        }
-    }
-}
-
 /// The service itself, once all is recorded and can be asked for.
-async fn serve(data: &Path, cluster: &ApiServer, stop: &CancellationToken) -> SocketAddr {
-    let connection = strandline_watch::connect(&ConnectSettings::new(ClusterAccess::Url(cluster.url())))
-        .await
-        .expect("the cluster answers");
+async fn serve(data: &Path, cluster: &BusyCluster, stop: &CancellationToken) -> SocketAddr {
     let facts =
         std::iter::once(CatalogFact::Cluster(ClusterSpec { name: "one".into(), region: String::new() }))
             .chain((0..ENVIRONMENTS).map(environment).map(CatalogFact::from))
             .chain([CatalogFact::from(of_namespace("crowd/web", "production", "crowd", REGIONS[0]))]);
     let options = Options {
         catalog: facts.collect(),
-        clusters: vec![Watched {
-            name: "one".into(),
-            watchers: vec![Watcher { connection, namespaces: Vec::new() }],
-            settings: WatchedSettings::default(),
-        }],
+        clusters: vec![cluster.watched().await],
         access: AccessConfig { allow_anonymous_read: true, ..AccessConfig::default() },
         ..Options::new(data.to_owned(), SocketAddr::from(([127, 0, 0, 1], 0)))
     };

@@ -5,6 +5,7 @@
 #![allow(unused_imports, reason = "each bench uses a part of it")]
 #![allow(clippy::unwrap_used, reason = "a bench that cannot set itself up has nothing to measure")]
 
+pub(crate) mod busy_cluster;
 pub(crate) mod environments;
 pub(crate) mod fleet;
 pub(crate) mod objects;
