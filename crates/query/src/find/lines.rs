@@ -66,7 +66,7 @@ fn scan(
         for term in finder.terms() {
             let mut until = 0;
             for at in term.places(lines) {
-                if at < until {
+                if at < until || !term.may_match_at(lines, at) {
                     continue;
                 }
                 let bytes = lines.as_bytes();

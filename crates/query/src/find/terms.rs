@@ -95,6 +95,11 @@ pub(super) fn push_lower(buffer: &mut String, name: &str) {
     }
 }
 
+/// Whether what stands here begins a part of a name.
+fn begins_word(text: &str, at: usize) -> bool {
+    text[..at].chars().next_back().is_some_and(|before| !before.is_alphanumeric())
+}
+
 /// One word, in lower case.
 pub(super) struct Term<'t> {
     pub(super) text: &'t str,
@@ -113,6 +118,11 @@ impl<'t> Term<'t> {
         self.finder.find_iter(lines.as_bytes())
     }
 
+    /// Whether a name can be near for holding it here, which of a short word most places are not.
+    pub(super) fn may_match_at(&self, lines: &str, at: usize) -> bool {
+        !self.is_short || begins_word(lines, at)
+    }
+
     /// How near a name in lower case is to it.
     pub(super) fn nearness(&self, name: &str) -> Option<SearchMatch> {
         let first = self.finder.find(name.as_bytes())?;
@@ -120,9 +130,7 @@ impl<'t> Term<'t> {
             let is_all = name.len() == self.text.len();
             return Some(if is_all { SearchMatch::Exact } else { SearchMatch::Prefix });
         }
-        let begins_word =
-            |at: usize| name[..at].chars().next_back().is_some_and(|before| !before.is_alphanumeric());
-        if begins_word(first) || name.match_indices(self.text).any(|(at, _)| begins_word(at)) {
+        if begins_word(name, first) || name.match_indices(self.text).any(|(at, _)| begins_word(name, at)) {
             return Some(SearchMatch::Word);
         }
         (!self.is_short).then_some(SearchMatch::Substring)
@@ -139,6 +147,8 @@ impl<'t> Term<'t> {
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
     use SearchMatch::{Exact, Prefix, Substring, Word};
 
@@ -171,6 +181,15 @@ mod tests {
         let finder = terms.finder();
         assert_eq!(finder.nearness(&["payments/api", "production"]), Some(Prefix));
         assert_eq!(finder.nearness(&["payments/api", "staging"]), None);
+    }
+
+    proptest! {
+        #[test]
+        fn a_name_is_near_where_a_line_with_it_may_match(name in "[abé1_.-]{1,12}", word in "[abé1_.-]{1,4}") {
+            let (term, line) = (Term::new(&word), format!("o\t{name}\n"));
+            let matches = term.places(&line).any(|at| term.may_match_at(&line, at));
+            prop_assert_eq!(matches, term.nearness(&name).is_some());
+        }
     }
 
     #[test]
