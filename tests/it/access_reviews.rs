@@ -62,6 +62,21 @@ async fn until(server: &Server, token: &str, expected: &[&str]) -> Result<()> {
     }
 }
 
+/// A list, once all that it is made of was listed.
+async fn listed(server: &Server, token: &str, path: &str) -> Result<String> {
+    let begun = Instant::now();
+    loop {
+        let (_, list) = ask(server, token, path).await?;
+        if list["metadata"]["coverage"]["complete"] == true {
+            return Ok(list.to_string());
+        }
+        if begun.elapsed() > Duration::from_secs(180) {
+            return Err(format!("never complete: {list} {}", server.output()).into());
+        }
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+}
+
 /// Holds lists, counts, errors and what a caller is told of themselves: of what looks at `shop` alone there is all, of the rest nothing.
 async fn only_shop_is_there(server: &Server, token: &str) -> Result<()> {
     let found = |path: &'static str| async move { ask(server, token, path).await };
@@ -171,8 +186,7 @@ async fn whoever_a_real_control_plane_lets_read_a_namespace_sees_what_looks_ther
     let token = token.trim();
     until(&server, token, SHOP).await?;
     only_shop_is_there(&server, token).await?;
-    let (_, resources) = ask(&server, token, "/environments/shop.web.production/resources").await?;
-    let text = resources.to_string();
+    let text = listed(&server, token, "/environments/shop.web.production/resources").await?;
     assert!(text.contains("of-shop") && !text.contains("of-ops"), "{text}");
     // All of the cluster, and then nothing: a stream ends with what it was begun with.
     let all = ["create", "clusterrolebinding", "all", "--clusterrole=view", "--serviceaccount=ci:reader"];
