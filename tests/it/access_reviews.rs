@@ -47,34 +47,36 @@ async fn ask(server: &Server, token: &str, path: &str) -> Result<(u16, Value)> {
     server.send("GET", path, token, &Value::Null).await
 }
 
-/// Asks until these are the environments that are seen.
-async fn until(server: &Server, token: &str, expected: &[&str]) -> Result<()> {
+/// Asks until an answer is as expected.
+async fn until_answered(
+    server: &Server,
+    token: &str,
+    path: &str,
+    expected: impl Fn(&Value) -> bool,
+) -> Result<Value> {
     let begun = Instant::now();
     loop {
-        let (status, answer) = ask(server, token, "/environments").await?;
-        if status == 200 && ids(&answer) == expected {
-            return Ok(());
+        let (status, answer) = ask(server, token, path).await?;
+        if status == 200 && expected(&answer) {
+            return Ok(answer);
         }
         if begun.elapsed() > Duration::from_secs(180) {
-            return Err(format!("never {expected:?}: {status} {answer} {}", server.output()).into());
+            return Err(format!("{path} stays {status} {answer} {}", server.output()).into());
         }
         tokio::time::sleep(Duration::from_millis(200)).await;
     }
 }
 
+/// Asks until these are the environments that are seen.
+async fn until(server: &Server, token: &str, expected: &[&str]) -> Result<()> {
+    let seen = until_answered(server, token, "/environments", |answer| ids(answer) == expected).await;
+    seen.map(drop).map_err(|error| format!("never {expected:?}: {error}").into())
+}
+
 /// A list, once all that it is made of was listed.
 async fn listed(server: &Server, token: &str, path: &str) -> Result<String> {
-    let begun = Instant::now();
-    loop {
-        let (_, list) = ask(server, token, path).await?;
-        if list["metadata"]["coverage"]["complete"] == true {
-            return Ok(list.to_string());
-        }
-        if begun.elapsed() > Duration::from_secs(180) {
-            return Err(format!("never complete: {list} {}", server.output()).into());
-        }
-        tokio::time::sleep(Duration::from_millis(200)).await;
-    }
+    let is_whole = |list: &Value| list["metadata"]["coverage"]["complete"] == true;
+    Ok(until_answered(server, token, path, is_whole).await?.to_string())
 }
 
 /// Holds lists, counts, errors and what a caller is told of themselves: of what looks at `shop` alone there is all, of the rest nothing.
