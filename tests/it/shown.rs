@@ -40,7 +40,7 @@ fn typed(page: &str) -> Vec<String> {
 /// Runs a line in a folder, up to the pipe into a program that is not ours.
 async fn run(folder: &Path, url: &str, line: &str) -> Result<(), String> {
     let own = line.split(" | kubectl").next().unwrap_or_default();
-    let own = own.replace("http://127.0.0.1:7979", url).replace("/tmp/drill", "drill").replace("DIR", "data");
+    let own = own.replace("http://127.0.0.1:7979", url).replace("/tmp/", "").replace("DIR", "data");
     let mut path = OsString::from(Path::new(PROGRAM).parent().unwrap_or(Path::new("/")));
     path.push(":");
     path.push(std::env::var_os("PATH").unwrap_or_default());
