@@ -25,11 +25,11 @@ mod timestamps;
 mod watch;
 
 use std::io;
-use std::sync::atomic::{AtomicU16, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use serde_json::Value;
+use tokio::net::TcpSocket;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
@@ -47,7 +47,8 @@ use strandline_model::{Kind, Timestamp};
 #[derive(Debug)]
 pub struct ApiServer {
     shared: Arc<Shared>,
-    port: AtomicU16,
+    /// Where it listens; kept from the first start on.
+    port: OnceLock<TcpSocket>,
     listening: Mutex<Option<Listening>>,
 }
 
@@ -63,7 +64,7 @@ impl ApiServer {
     pub fn new(name: &str, kinds: Vec<ServedKind>) -> Self {
         ApiServer {
             shared: Arc::new(Shared::new(name, kinds)),
-            port: AtomicU16::new(0),
+            port: OnceLock::new(),
             listening: Mutex::default(),
         }
     }
@@ -80,8 +81,10 @@ impl ApiServer {
         if self.listening().is_some() {
             return Ok(());
         }
-        let listener = serve::bind(self.port.load(Ordering::Relaxed)).await?;
-        self.port.store(listener.local_addr()?.port(), Ordering::Relaxed);
+        if self.port.get().is_none() {
+            let _ = self.port.set(serve::reserve(0)?);
+        }
+        let listener = self.port.get().map(serve::listen).ok_or(io::ErrorKind::AddrNotAvailable)??;
         let (end, ended) = oneshot::channel();
         let accepting = tokio::spawn(serve::accept(Arc::clone(&self.shared), listener, ended));
         if let Some(other) = self.listening().replace(Listening { end, accepting }) {
@@ -118,7 +121,9 @@ impl ApiServer {
 
     /// Where it listens, such as `http://127.0.0.1:40123`.
     pub fn url(&self) -> String {
-        format!("http://127.0.0.1:{}", self.port.load(Ordering::Relaxed))
+        let port =
+            self.port.get().and_then(|port| port.local_addr().ok()).map_or(0, |address| address.port());
+        format!("http://127.0.0.1:{port}")
     }
 
     /// A kubeconfig for it, without credentials.

@@ -128,6 +128,8 @@ async fn a_server_hangs_stops_and_comes_back_on_its_port() {
     assert!(ended.await.is_ok(), "open watches end with the server");
     let address = url.trim_start_matches("http://").to_owned();
     assert!(tokio::net::TcpStream::connect(&address).await.is_err());
+    let elsewhere = tokio::net::TcpSocket::new_v4().unwrap();
+    assert!(elsewhere.bind(address.parse().unwrap()).is_err(), "nobody gets its port meanwhile");
     server.start_again().await.unwrap();
     assert_eq!(server.url(), url);
     assert_eq!(get(&server, CONFIG_MAPS).await.1["items"].as_array().unwrap().len(), 1);
