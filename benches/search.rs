@@ -222,7 +222,8 @@ fn peers(table: &mut Table, directory: &Path, objects: usize, project_ms: f64) -
         Mark::None,
     );
     let kept: i64 = view.query_row(
-        "SELECT (SELECT sum(length(lines)) FROM resource_lines) + (SELECT 12 * count(*) FROM search_members)",
+        "SELECT (SELECT sum(length(lines)) FROM resource_lines) + (SELECT sum(length(lines)) FROM image_lines)
+            + (SELECT 12 * count(*) FROM search_members) + (SELECT 12 * count(*) FROM image_members)",
         [],
         |row| row.get(0),
     )?;

@@ -677,9 +677,9 @@ CREATE TABLE controller (
 ) STRICT, WITHOUT ROWID;
 
 -- What search reads, 64 lines in a block: of a resource its name and, unless they are those of the line before, its kind_id
--- and namespace; of a deployment its number, commit, user, branch or tag, environment and project. A line begins with
--- its place in the block, a character from 0 on; words are in lower case, and parted by tabs. All of it follows from the
--- tables resource and deployment.
+-- and namespace; of a deployment its number, commit, user, branch or tag, environment and project; of an image its name, its
+-- digest and, where it is not in lower case, its name as it is written. A line begins with its place in the block, a character
+-- from 0 on; other words are in lower case, and all are parted by tabs. All of it follows from the tables resource, deployment and image.
 CREATE TABLE resource_lines (
     block INTEGER PRIMARY KEY,            -- resource.id / 64
     lines TEXT NOT NULL
@@ -690,8 +690,21 @@ CREATE TABLE deployment_lines (
     lines TEXT NOT NULL
 ) STRICT;
 
+CREATE TABLE image_lines (
+    block INTEGER PRIMARY KEY,            -- image.id / 64
+    lines TEXT NOT NULL
+) STRICT;
+
 -- Which resources of a block ever belonged to an environment, a bit each: a scope searches in these and in no others.
 CREATE TABLE search_members (
+    environment_id INTEGER NOT NULL,
+    block          INTEGER NOT NULL,
+    members        INTEGER NOT NULL,
+    PRIMARY KEY (environment_id, block)
+) STRICT, WITHOUT ROWID;
+
+-- Which images of a block were ever those of something that ever belonged to an environment.
+CREATE TABLE image_members (
     environment_id INTEGER NOT NULL,
     block          INTEGER NOT NULL,
     members        INTEGER NOT NULL,

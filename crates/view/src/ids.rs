@@ -9,6 +9,7 @@ use super::label_names::LabelNames;
 use super::labels::Sought;
 use super::membership::Targets;
 use super::numbered::{Numbered, WORDS};
+use super::search_lines::SearchLines;
 use strandline_model::{DeploymentId, EnvironmentId, Kind, Offset};
 use strandline_sqlite::column::PackedUid;
 use strandline_syntax::Image;
@@ -160,8 +161,13 @@ impl Ids {
         Ok(id)
     }
 
-    /// The number of an image.
-    pub(super) fn image(&mut self, connection: &Connection, image: &Image) -> rusqlite::Result<i64> {
+    /// The number of an image; one that is new is noted for search.
+    pub(super) fn image(
+        &mut self,
+        connection: &Connection,
+        image: &Image,
+        lines: &mut SearchLines,
+    ) -> rusqlite::Result<i64> {
         if let Some(id) = self.images.get(image) {
             return Ok(*id);
         }
@@ -170,7 +176,14 @@ impl Ids {
         let Image { repository, tag, digest } = image;
         let row = params![repository, tag, digest];
         let found = connection.prepare_cached(select)?.query_row(row, |row| row.get(0)).optional()?;
-        let id = found.map_or_else(|| connection.prepare_cached(insert)?.insert(row), Ok)?;
+        let id = match found {
+            Some(id) => id,
+            None => {
+                let id = connection.prepare_cached(insert)?.insert(row)?;
+                lines.add_image(id);
+                id
+            }
+        };
         if self.images.len() >= IMAGES_MAX {
             self.images.clear();
         }

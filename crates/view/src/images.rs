@@ -65,7 +65,7 @@ impl Imaged {
 pub(super) fn declare(at: &mut Apply<'_>, id: ResourceId, found: &Imaged) -> rusqlite::Result<()> {
     let mut wanted = BTreeSet::new();
     for image in &found.images {
-        wanted.insert(at.ids.image(at.connection, image)?);
+        wanted.insert(at.ids.image(at.connection, image, at.lines)?);
     }
     replace(at, id, &wanted)
 }
@@ -83,7 +83,7 @@ fn current(at: &Apply<'_>, id: ResourceId) -> rusqlite::Result<BTreeSet<i64>> {
     rows.collect()
 }
 
-fn replace(at: &Apply<'_>, id: ResourceId, wanted: &BTreeSet<i64>) -> rusqlite::Result<()> {
+fn replace(at: &mut Apply<'_>, id: ResourceId, wanted: &BTreeSet<i64>) -> rusqlite::Result<()> {
     let current = at.had(id, |at| current(at, id))?;
     let close =
         "UPDATE image_use SET to_offset = ?3 WHERE image_id = ?2 AND resource_id = ?1 AND to_offset = ?4";
@@ -95,6 +95,7 @@ fn replace(at: &Apply<'_>, id: ResourceId, wanted: &BTreeSet<i64>) -> rusqlite::
         "INSERT INTO image_use (image_id, resource_id, from_offset, to_offset) VALUES (?2, ?1, ?3, ?4)";
     let mut statement = at.connection.prepare_cached(open)?;
     for image in wanted.difference(&current) {
+        at.lines.add_user(id);
         statement.execute(params![id, image, at.offset, OPEN])?;
     }
     Ok(())

@@ -1,5 +1,5 @@
-//! What search reads of resources and deployments: a line for each, 64 lines in a block, and which of the resources of
-//! a block ever belonged to an environment.
+//! What search reads of resources, deployments and images: a line for each, 64 lines in a block, and which of the resources
+//! and of the images of a block ever belonged to an environment.
 //!
 //! Blocks follow from the tables beside them alone, so that they are the same however the log was cut into transactions, and
 //! are written once with the transaction. A deployment has the words of its last state.
@@ -12,6 +12,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use strandline_model::{DeploymentSpec, ResourceId};
 use strandline_sqlite::column::{Json, VIEW};
+use strandline_syntax::Image;
 
 /// A block holds the lines of two to the power of this many numbers, a bit of an integer for each.
 pub const BLOCK_BITS: u32 = 6;
@@ -49,9 +50,15 @@ const fn numbers_of(block: i64) -> [i64; 2] {
 pub(super) struct SearchLines {
     resources: BTreeSet<i64>,
     deployments: BTreeSet<i64>,
+    images: BTreeSet<i64>,
     /// Bits of resources by environment and block.
-    members: BTreeMap<(i64, i64), i64>,
+    members: Members,
+    /// Resources whose images may be new to an environment.
+    users: BTreeSet<ResourceId>,
 }
+
+/// Bits by environment and block.
+type Members = BTreeMap<(i64, i64), i64>;
 
 impl SearchLines {
     /// Notes a resource that is new.
@@ -61,8 +68,17 @@ impl SearchLines {
 
     /// Notes a resource that came to belong to an environment.
     pub(super) fn add_member(&mut self, environment: i64, id: ResourceId) {
-        let id = number(id);
-        *self.members.entry((environment, block_of(id))).or_default() |= bit_of(id);
+        add(&mut self.members, environment, number(id));
+    }
+
+    /// Notes an image that is new.
+    pub(super) fn add_image(&mut self, id: i64) {
+        self.images.insert(block_of(id));
+    }
+
+    /// Notes a resource that has other images than before, or others' environments with those that it has.
+    pub(super) fn add_user(&mut self, id: ResourceId) {
+        self.users.insert(id);
     }
 
     /// Notes a deployment of which something is declared.
@@ -78,14 +94,45 @@ impl SearchLines {
         for block in std::mem::take(&mut self.deployments) {
             write_deployments(connection, block)?;
         }
-        let sql = "INSERT INTO search_members (environment_id, block, members) VALUES (?1, ?2, ?3)
-            ON CONFLICT DO UPDATE SET members = members | excluded.members";
-        let mut statement = connection.prepare_cached(sql)?;
-        for ((environment, block), members) in std::mem::take(&mut self.members) {
-            statement.execute(params![environment, block, members])?;
+        for block in std::mem::take(&mut self.images) {
+            write_images(connection, block)?;
         }
-        Ok(())
+        let images = images_of(connection, std::mem::take(&mut self.users))?;
+        add_members(connection, "search_members", std::mem::take(&mut self.members))?;
+        add_members(connection, "image_members", images)
     }
+}
+
+fn add(members: &mut Members, environment: i64, number: i64) {
+    *members.entry((environment, block_of(number))).or_default() |= bit_of(number);
+}
+
+/// The images that resources ever had, in the environments to which these ever belonged.
+fn images_of(connection: &Connection, users: BTreeSet<ResourceId>) -> rusqlite::Result<Members> {
+    let sql = "SELECT DISTINCT m.environment_id, u.image_id FROM image_use u INDEXED BY image_use_by_resource
+        CROSS JOIN membership m INDEXED BY membership_by_resource ON m.resource_id = u.resource_id
+        WHERE u.resource_id = ?1";
+    let (mut statement, mut members) = (connection.prepare_cached(sql)?, Members::new());
+    for id in users {
+        let mut rows = statement.query([id])?;
+        while let Some(row) = rows.next()? {
+            add(&mut members, row.get("environment_id")?, row.get("image_id")?);
+        }
+    }
+    Ok(members)
+}
+
+fn add_members(connection: &Connection, table: &str, members: Members) -> rusqlite::Result<()> {
+    let sql = format!(
+        "INSERT INTO {table} (environment_id, block, members) VALUES (?1, ?2, ?3)
+        ON CONFLICT DO UPDATE SET members = members | excluded.members
+            WHERE members | excluded.members <> members"
+    );
+    let mut statement = connection.prepare_cached(&sql)?;
+    for ((environment, block), members) in members {
+        statement.execute(params![environment, block, members])?;
+    }
+    Ok(())
 }
 
 fn number(id: ResourceId) -> i64 {
@@ -95,8 +142,11 @@ fn number(id: ResourceId) -> i64 {
 /// A word as lines hold it: in lower case, without what parts words and lines.
 fn push_word(line: &mut String, word: &str) {
     line.push('\t');
-    let lower = word.chars().take(WORD_CHARS_MAX).flat_map(char::to_lowercase);
-    line.extend(lower.map(|c| if c.is_control() { ' ' } else { c }));
+    push_chars(line, word.chars().take(WORD_CHARS_MAX).flat_map(char::to_lowercase));
+}
+
+fn push_chars(line: &mut String, chars: impl Iterator<Item = char>) {
+    line.extend(chars.map(|c| if c.is_control() { ' ' } else { c }));
 }
 
 fn begin_line(lines: &mut String, number: i64) {
@@ -145,6 +195,29 @@ fn write_deployments(connection: &Connection, block: i64) -> rusqlite::Result<()
     put(connection, ["deployment_lines", "DELETE FROM deployment_lines WHERE block = ?1"], block, &lines)
 }
 
+/// An image's name, its digest and, where it is not in lower case, its name as it is written: names that differ in that alone are
+/// of two images.
+fn write_images(connection: &Connection, block: i64) -> rusqlite::Result<()> {
+    let sql = "SELECT id, repository, tag, digest FROM image WHERE id >= ?1 AND id < ?2 ORDER BY id";
+    let mut statement = connection.prepare_cached(sql)?;
+    let mut rows = statement.query(numbers_of(block))?;
+    let mut lines = String::new();
+    while let Some(row) = rows.next()? {
+        let image =
+            Image { repository: row.get("repository")?, tag: row.get("tag")?, digest: row.get("digest")? };
+        let name = image.name();
+        begin_line(&mut lines, row.get("id")?);
+        push_word(&mut lines, &name);
+        push_word(&mut lines, &image.digest);
+        if name.chars().any(|c| c.is_uppercase()) {
+            lines.push('\t');
+            push_chars(&mut lines, name.chars().take(WORD_CHARS_MAX));
+        }
+        lines.push('\n');
+    }
+    put(connection, ["image_lines", "DELETE FROM image_lines WHERE block = ?1"], block, &lines)
+}
+
 fn put(connection: &Connection, [table, delete]: [&str; 2], block: i64, lines: &str) -> rusqlite::Result<()> {
     if lines.is_empty() {
         connection.prepare_cached(delete)?.execute([block])?;
@@ -163,33 +236,48 @@ pub(super) fn rewrite(connection: &Connection, table: &str, key: &[i64]) -> rusq
     match (table, key) {
         ("resource_lines", [block]) => write_resources(connection, *block),
         ("deployment_lines", [block]) => write_deployments(connection, *block),
-        ("search_members", [environment, block]) => write_members(connection, *environment, *block),
+        ("search_members", [environment, block]) => {
+            let sql = "SELECT DISTINCT resource_id FROM membership INDEXED BY membership_by_resource
+                WHERE environment_id = ?1 AND resource_id >= ?2 AND resource_id < ?3";
+            write_members(connection, [table, sql], *environment, *block)
+        }
+        ("image_members", [environment, block]) => {
+            let sql = "SELECT DISTINCT u.image_id FROM membership m
+                CROSS JOIN image_use u INDEXED BY image_use_by_resource ON u.resource_id = m.resource_id
+                WHERE m.environment_id = ?1 AND u.image_id >= ?2 AND u.image_id < ?3";
+            write_members(connection, [table, sql], *environment, *block)
+        }
         _ => Ok(()),
     }
 }
 
 /// The tables here, with what a pass of pruning writes anew.
-pub(super) const TABLES: [&str; 3] = ["resource_lines", "deployment_lines", "search_members"];
+pub(super) const TABLES: [&str; 4] =
+    ["resource_lines", "deployment_lines", "search_members", "image_members"];
 
-fn write_members(connection: &Connection, environment: i64, block: i64) -> rusqlite::Result<()> {
-    let sql = "SELECT DISTINCT resource_id FROM membership INDEXED BY membership_by_resource
-        WHERE resource_id >= ?1 AND resource_id < ?2 AND environment_id = ?3";
+/// Writes which numbers of a block are left, as `sql` reads them.
+fn write_members(
+    connection: &Connection,
+    [table, sql]: [&str; 2],
+    environment: i64,
+    block: i64,
+) -> rusqlite::Result<()> {
     let [from, to] = numbers_of(block);
     let mut statement = connection.prepare_cached(sql)?;
-    let mut rows = statement.query(params![from, to, environment])?;
+    let mut rows = statement.query(params![environment, from, to])?;
     let mut members = 0;
     while let Some(row) = rows.next()? {
-        members |= bit_of(row.get("resource_id")?);
+        members |= bit_of(row.get(0)?);
     }
-    let current = "SELECT members FROM search_members WHERE environment_id = ?1 AND block = ?2";
+    let current = format!("SELECT members FROM {table} WHERE environment_id = ?1 AND block = ?2");
     let key = params![environment, block];
     let current: Option<i64> =
-        connection.prepare_cached(current)?.query_row(key, |row| row.get("members")).optional()?;
+        connection.prepare_cached(&current)?.query_row(key, |row| row.get("members")).optional()?;
     let sql = match members {
         _ if current == Some(members) => return Ok(()),
-        0 => "DELETE FROM search_members WHERE environment_id = ?1 AND block = ?2 AND ?3 = 0",
-        _ => "UPDATE search_members SET members = ?3 WHERE environment_id = ?1 AND block = ?2",
+        0 => format!("DELETE FROM {table} WHERE environment_id = ?1 AND block = ?2 AND ?3 = 0"),
+        _ => format!("UPDATE {table} SET members = ?3 WHERE environment_id = ?1 AND block = ?2"),
     };
-    connection.prepare_cached(sql)?.execute(params![environment, block, members])?;
+    connection.prepare_cached(&sql)?.execute(params![environment, block, members])?;
     Ok(())
 }

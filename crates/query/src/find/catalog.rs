@@ -37,7 +37,7 @@ fn lower<'b>(buffer: &'b mut String, name: &str) -> &'b str {
 
 /// Environments, by project, name and name in addresses.
 pub(super) fn environments(place: &Place<'_>, finder: &Finder<'_>) -> Result<Hits<Environment>> {
-    let Place { view, moment, scope, limit } = place;
+    let Place { view, moment, scope, limit, .. } = place;
     let mut statement = view.prepare_cached(if scope.is_everything() { OF_ALL } else { OF_SCOPE })?;
     let mut rows = statement.query(named_params! {
         ":at": moment.offset.as_i64(), ":scope": scope.as_sql(),

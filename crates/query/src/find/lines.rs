@@ -20,33 +20,50 @@ use strandline_view::search_lines::{BLOCK_BITS, slot};
 /// The blocks in which a scope searches, with its lines there, a bit each.
 pub(super) type Blocks = BTreeMap<i64, i64>;
 
+/// Selects blocks with what of each is of an environment that a scope reads.
+macro_rules! own_members {
+    ($table:literal) => {
+        concat!(
+            "SELECT b.block, b.members FROM (SELECT DISTINCT e.environment_id
+                FROM temp.sight_reads s CROSS JOIN environment_audience e INDEXED BY environment_audience_by_audience
+                    ON e.audience = s.audience AND e.from_offset <= :at) mine
+            CROSS JOIN ",
+            $table,
+            " b ON b.environment_id = mine.environment_id WHERE :scope IS NOT NULL"
+        )
+    };
+}
+
+pub(super) use own_members;
+
 /// The blocks of resources with those that ever belonged to an environment that a scope reads, while it read it.
-pub(in super::super) const OWN_RESOURCES: &str =
-    "SELECT b.block, b.members FROM (SELECT DISTINCT e.environment_id
-        FROM temp.sight_reads s CROSS JOIN environment_audience e INDEXED BY environment_audience_by_audience
-            ON e.audience = s.audience AND e.from_offset <= :at) mine
-    CROSS JOIN search_members b ON b.environment_id = mine.environment_id WHERE :scope IS NOT NULL";
+pub(in super::super) const OWN_RESOURCES: &str = own_members!("search_members");
 
 /// The numbers of deployments to the environments that a scope sees, with those of its projects.
-pub(in super::super) const OWN_DEPLOYMENTS: &str = "SELECT d.id >> :bits, 1 << (d.id & 63) FROM temp.sight_sees s
+pub(in super::super) const OWN_DEPLOYMENTS: &str = "SELECT d.id >> 6, 1 << (d.id & 63) FROM temp.sight_sees s
         CROSS JOIN environment_audience e INDEXED BY environment_audience_by_audience
             ON e.audience = s.audience AND e.to_offset > :at AND e.from_offset <= :at
         CROSS JOIN deployment d INDEXED BY deployment_by_environment ON d.environment_id = e.environment_id
     WHERE :scope IS NOT NULL
-    UNION ALL SELECT d.id >> :bits, 1 << (d.id & 63) FROM temp.sight_path p
+    UNION ALL SELECT d.id >> 6, 1 << (d.id & 63) FROM temp.sight_path p
         CROSS JOIN deployment d INDEXED BY deployment_by_project ON d.project = p.path WHERE :scope IS NOT NULL";
 
-/// The blocks in which a scope searches; none where that is everywhere.
-pub(super) fn own_resources(place: &Place<'_>) -> Result<Option<Blocks>> {
-    own(place, OWN_RESOURCES, &[(":at", &place.moment.offset.as_i64()), (":scope", &place.scope.as_sql())])
+/// The blocks of resources in which a scope searches; none where that is everywhere.
+pub(super) fn own_resources<'p>(place: &Place<'p>) -> Result<Option<&'p Blocks>> {
+    if place.own_resources.get().is_none() {
+        let _ = place.own_resources.set(own(place, OWN_RESOURCES)?);
+    }
+    Ok(place.own_resources.get().and_then(Option::as_ref))
 }
 
-fn own(place: &Place<'_>, sql: &str, params: &[(&str, &dyn rusqlite::ToSql)]) -> Result<Option<Blocks>> {
+/// The blocks in which a scope searches, as `sql` reads them; none where that is everywhere.
+pub(super) fn own(place: &Place<'_>, sql: &str) -> Result<Option<Blocks>> {
     if place.scope.is_everything() {
         return Ok(None);
     }
     let (mut statement, mut own) = (place.view.prepare_cached(sql)?, Blocks::new());
-    let mut rows = statement.query(params)?;
+    let mut rows = statement
+        .query(named_params! { ":at": place.moment.offset.as_i64(), ":scope": place.scope.as_sql() })?;
     while let Some(row) = rows.next()? {
         *own.entry(row.get(0)?).or_default() |= row.get::<_, i64>(1)?;
     }
@@ -54,10 +71,10 @@ fn own(place: &Place<'_>, sql: &str, params: &[(&str, &dyn rusqlite::ToSql)]) ->
 }
 
 /// Calls `take` with each line that holds one of the words, and the number of what it is of.
-fn scan(
+pub(super) fn scan(
     place: &Place<'_>,
     table: &str,
-    own: Option<Blocks>,
+    own: Option<&Blocks>,
     finder: &Finder<'_>,
     mut take: impl FnMut(i64, &str, &str),
 ) -> Result<()> {
@@ -94,7 +111,7 @@ fn scan(
             for (block, own) in own {
                 let mut rows = statement.query([block])?;
                 if let Some(row) = rows.next()? {
-                    search(block, row.get_ref(0)?.as_str()?, own);
+                    search(*block, row.get_ref(0)?.as_str()?, *own);
                 }
             }
         }
@@ -199,7 +216,7 @@ pub(super) fn resources(
     finder: &Finder<'_>,
 ) -> Result<Hits<FoundResource>> {
     let finder = finder.parted();
-    let Place { view, moment, scope, limit } = place;
+    let Place { view, moment, scope, limit, .. } = place;
     let (kinds, mut candidates) = (kinds(place, &finder)?, Vec::new());
     scan(place, "resource_lines", own_resources(place)?, &finder, |number, line, before| {
         if let Some((nearness, length)) = nearness(&finder, &kinds, line, before) {
@@ -235,11 +252,8 @@ pub(super) fn resources(
 /// Deployments, by commit, user, branch or tag, or number; further words may be in their environment or project.
 pub(super) fn deployments(place: &Place<'_>, finder: &Finder<'_>) -> Result<Hits<Deployment>> {
     let Place { moment, scope, limit, .. } = place;
-    let bits = i64::from(BLOCK_BITS);
-    let params: [(&str, &dyn rusqlite::ToSql); 3] =
-        [(":at", &moment.offset.as_i64()), (":scope", &scope.as_sql()), (":bits", &bits)];
-    let (own, mut candidates) = (own(place, OWN_DEPLOYMENTS, &params)?, Vec::new());
-    scan(place, "deployment_lines", own, finder, |number, line, _| {
+    let (own, mut candidates) = (own(place, OWN_DEPLOYMENTS)?, Vec::new());
+    scan(place, "deployment_lines", own.as_ref(), finder, |number, line, _| {
         let mut words = line.split('\t').skip(1);
         let mut next = || words.next().unwrap_or_default();
         let (id, sha, user, reference, beside) = (next(), next(), next(), next(), [next(), next()]);

@@ -13,9 +13,12 @@ mod near;
 mod rank;
 mod terms;
 
+use std::cell::OnceCell;
+
 use rusqlite::Connection;
 use serde::Serialize;
 
+use self::lines::Blocks;
 pub use self::terms::SearchTerms;
 
 use crate::concerns::Concerns;
@@ -55,7 +58,8 @@ impl Question for Search {
     fn answer(&self, context: Context<'_>) -> Result<Self::Answer> {
         let Context { view, log, moment, scope, .. } = context;
         let finder = self.terms.finder();
-        let place = Place { view, moment: &moment, scope, limit: self.limit };
+        let own_resources = OnceCell::new();
+        let place = Place { view, moment: &moment, scope, limit: self.limit, own_resources: &own_resources };
         let is_wanted = |of: SearchType| self.types.is_empty() || self.types.contains(&of);
         let mut found = SearchResults { query: self.terms.to_string(), ..SearchResults::default() };
         if is_wanted(SearchType::Environments) {
@@ -89,4 +93,6 @@ struct Place<'a> {
     moment: &'a Moment,
     scope: &'a ResolvedScope,
     limit: usize,
+    /// The scope's resources, once they are asked for.
+    own_resources: &'a OnceCell<Option<Blocks>>,
 }

@@ -70,11 +70,6 @@ impl<'t> Finder<'t> {
         &self.0
     }
 
-    /// Whether each word is somewhere in what holds all names of something, in lower case. Where one is not, nothing is near.
-    pub(super) fn may_be_in(&self, names: &str) -> bool {
-        self.0.iter().all(|term| term.finder.find(names.as_bytes()).is_some())
-    }
-
     /// How near something is by the names that it has, each of the words being in one of them; none where one is not.
     pub(super) fn nearness(&self, names: &[&str]) -> Option<SearchMatch> {
         let best = |term: &Term<'_>| names.iter().filter_map(|name| term.nearness_of_path(name)).min();

@@ -203,6 +203,33 @@ fn a_slip_of_the_finger_is_told_from_what_nobody_has() {
 }
 
 #[test]
+fn images_are_found_by_tag_or_digest_and_told_apart_as_they_are_written() {
+    let digest = format!("sha256:{}", "c0ffee00".repeat(8));
+    let pod = |name: &str, image: &str| {
+        let metadata = json!({"namespace": "shop", "name": name});
+        let spec = json!({"containers": [{"name": "main", "image": image}]});
+        Event::Object(json!({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}))
+    };
+    let world = World::new([
+        pod("a", "x.io/api:RC1"),
+        pod("b", "x.io/api:rc1"),
+        pod("c", &format!("x.io/api@{digest}")),
+        pod("d", "nginx"),
+    ]);
+    let found = |text: &str| {
+        let images = find(&world, &Scope::everything(), text, 9).images.unwrap();
+        images.items.into_iter().map(|hit| format!("{} {}", hit.nearness, hit.item.short)).collect::<Vec<_>>()
+    };
+    assert_eq!(found("rc1"), ["exact x.io/api:rc1", "exact x.io/api:RC1"]);
+    assert_eq!(found("x.io/api:rc1"), ["exact x.io/api:rc1", "exact x.io/api:RC1"]);
+    let by_digest = format!("x.io/api@{digest}");
+    assert_eq!(found("SHA256:C0FF"), [format!("prefix {by_digest}")]);
+    assert_eq!(found("c0ffee00c0"), [format!("word {by_digest}")]);
+    assert_eq!(found(&by_digest), [format!("exact {by_digest}")]);
+    assert_eq!(found("library/nginx"), ["word nginx:latest"]);
+}
+
+#[test]
 fn a_search_at_a_past_time_finds_what_was_there_then() {
     let (world, all) = (world(), Scope::everything());
     let at = |step: usize| {
@@ -234,11 +261,14 @@ fn what_retention_prunes_is_in_no_line() {
         let lines: String = view.query_row(lines, [], |row| row.get(0)).unwrap();
         let members = "SELECT members FROM search_members ORDER BY environment_id, block LIMIT 1";
         let members: i64 = view.query_row(members, [], |row| row.get(0)).unwrap();
-        (lines.contains("web-7f9c"), lines.contains("web-8a0d"), members.count_ones())
+        let images = "SELECT members FROM image_members ORDER BY environment_id, block LIMIT 1";
+        let images: i64 = view.query_row(images, [], |row| row.get(0)).unwrap();
+        let ones = (members.count_ones(), images.count_ones());
+        (lines.contains("web-7f9c"), lines.contains("web-8a0d"), ones)
     };
-    assert_eq!(kept(), (true, true, 2));
+    assert_eq!(kept(), (true, true, (2, 2)));
     while projector.prune(&pruning).unwrap() {}
-    assert_eq!(kept(), (false, true, 1));
+    assert_eq!(kept(), (false, true, (1, 1)));
 }
 
 /// A search for what most things that are no resources are called like.

@@ -168,7 +168,18 @@ proptest! {
         let scope = Scope::projects(["shop/web".to_owned()]);
         let ours: Vec<_> = ask(&world, &scope, at, &span, 100).iter().map(place).collect();
         let theirs: Vec<_> = found.keys().filter(|(_, id)| id == "shop.web.production").cloned().collect();
-        prop_assert_eq!(ours, theirs);
+        prop_assert_eq!(&ours, &theirs);
+        // And finds it by a part of its name.
+        for word in ["nginx", "shop/web"] {
+            let search = Search::new(word.parse().unwrap(), &[SearchType::Images], 10);
+            let images = block_on(world.queries.ask(&scope, at, search)).unwrap().value.images.unwrap();
+            let found: BTreeMap<_, _> =
+                images.items.into_iter().map(|hit| (hit.item.id, hit.item.in_use)).collect();
+            let named = ours.iter().filter(|(id, _)| id.contains(word));
+            let expected: BTreeMap<_, _> =
+                named.map(|place| (place.0.clone(), had[last].contains_key(place))).collect();
+            prop_assert_eq!(found, expected, "{}", word);
+        }
         // The same after the view was built anew.
         let before = ask(&world, &all, at, &span, 100);
         world.rebuild();

@@ -139,6 +139,10 @@ pub(super) fn replace(
             if !current.contains_key(environment) {
                 at.activity.add_joined(*environment, id);
                 at.lines.add_member(*environment, id);
+                // The images of what is new are noted with themselves.
+                if !at.is_new(id) {
+                    at.lines.add_user(id);
+                }
             }
             count(at, *environment, kind, belongs, 1)?;
         }
