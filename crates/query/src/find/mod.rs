@@ -81,7 +81,7 @@ impl Question for Search {
             found.deployments = Some(lines::deployments(&place, &finder)?);
         }
         if found.is_empty() {
-            found.warnings = near::unknown(&place, log, &finder)?;
+            found.warnings = near::unknown(&place, log, &finder, &found)?;
         }
         Ok(Answer { value: found, metadata: moment.snapshot(view, scope, &Concerns::Everything)? })
     }

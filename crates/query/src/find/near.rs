@@ -9,7 +9,7 @@ use super::terms::{Finder, Term};
 use crate::error::Result;
 use crate::words::{self, Of};
 use strandline_log::LogReader;
-use strandline_protocol::UnknownWord;
+use strandline_protocol::{SearchResults, UnknownWord};
 use strandline_syntax::diagnostics::closest;
 
 /// A part of a name that somebody may have meant: what has digits was made up by a controller.
@@ -20,7 +20,14 @@ pub(super) fn parts(name: &str) -> impl Iterator<Item = &str> {
 }
 
 /// The words that are in no name that the caller sees, each with what may have been meant.
-pub(super) fn unknown(place: &Place<'_>, log: &LogReader, finder: &Finder<'_>) -> Result<Vec<UnknownWord>> {
+pub(super) fn unknown(
+    place: &Place<'_>,
+    log: &LogReader,
+    finder: &Finder<'_>,
+    found: &SearchResults,
+) -> Result<Vec<UnknownWord>> {
+    // One word has been looked for alone already.
+    let searched = (finder.terms().len() == 1).then_some(found);
     let mut names = BTreeSet::new();
     for of in [Of::Environment, Of::EnvironmentName, Of::Project, Of::Cluster] {
         let known = words::known(place.view, place.moment, place.scope, of)?;
@@ -30,7 +37,7 @@ pub(super) fn unknown(place: &Place<'_>, log: &LogReader, finder: &Finder<'_>) -
     let mut unknown = Vec::new();
     for term in finder.terms() {
         let is_known = |names: &BTreeSet<String>| names.iter().any(|name| term.nearness(name).is_some());
-        if is_known(&names) || is_found_alone(place, log, term)? {
+        if is_known(&names) || is_found_alone(place, log, term, searched)? {
             continue;
         }
         let suggestion = suggestion(place, term, names.iter().chain(&of_names))?;
@@ -44,12 +51,19 @@ pub(super) fn unknown(place: &Place<'_>, log: &LogReader, finder: &Finder<'_>) -
     Ok(unknown)
 }
 
-/// Whether a resource, an image or a deployment has a word, whatever it does not go with.
-fn is_found_alone(place: &Place<'_>, log: &LogReader, term: &Term<'_>) -> Result<bool> {
+/// Whether a resource, an image or a deployment has a word, whatever it does not go with; no group of `searched` has.
+fn is_found_alone(
+    place: &Place<'_>,
+    log: &LogReader,
+    term: &Term<'_>,
+    searched: Option<&SearchResults>,
+) -> Result<bool> {
     let (alone, one) = (Finder::of(std::iter::once(term.text)), Place { limit: 1, ..*place });
-    Ok(!lines::resources(&one, log, &alone)?.items.is_empty()
-        || !images::images(&one, &alone)?.items.is_empty()
-        || !lines::deployments(&one, &alone)?.items.is_empty())
+    let is_open = |was: fn(&SearchResults) -> bool| !searched.is_some_and(was);
+    Ok(is_open(|found| found.resources.is_some()) && !lines::resources(&one, log, &alone)?.items.is_empty()
+        || is_open(|found| found.images.is_some()) && !images::images(&one, &alone)?.items.is_empty()
+        || is_open(|found| found.deployments.is_some())
+            && !lines::deployments(&one, &alone)?.items.is_empty())
 }
 
 /// The nearest of some names, and of the parts of names of resources that begin as the word does.
