@@ -1,7 +1,7 @@
 //! The compose file: what it starts, and how it looks whether that is well, played by the program itself.
 
 use std::fs;
-use std::net::TcpListener;
+use std::net::Ipv4Addr;
 use std::path::Path;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -10,6 +10,7 @@ use serde_json::Value;
 use tokio::process::Command;
 
 use crate::checkout::read;
+use crate::port::Port;
 use crate::server::{PROGRAM, Result};
 
 const FOLDER: &str = "deploy/compose";
@@ -61,7 +62,8 @@ async fn what_the_compose_file_starts_is_healthy_by_its_own_check() -> Result<()
     fs::write(kubeconfigs.join(".gitkeep"), "")?;
     let config = read(&format!("{FOLDER}/config/strandline.yaml"));
     let write = |text: &str| fs::write(folder.path().join("config/strandline.yaml"), text);
-    let listen = format!("0.0.0.0:{}", TcpListener::bind("0.0.0.0:0")?.local_addr()?.port());
+    let kept = Port::free_at(Ipv4Addr::UNSPECIFIED.into())?;
+    let listen = kept.address()?.to_string();
     let arguments = texts(&service["command"]);
 
     // As it is delivered it has no token, and says so.

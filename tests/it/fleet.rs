@@ -11,6 +11,7 @@ use strandline_sim::api_server::{ApiServer, Fault, ServedKind, builtin_kinds};
 use strandline_sim::workloads::{SECRET_CANARY, SECRET_CANARY_BASE64};
 use tokio::process::Command;
 
+use crate::port::Port;
 use crate::random::Random;
 use crate::server::{PROGRAM, Result, Server, assert_nowhere, get, has_gap, items};
 
@@ -166,7 +167,8 @@ async fn a_lost_permission_and_a_vanished_kind_are_gaps_and_no_deletions() -> Re
 #[tokio::test(flavor = "multi_thread")]
 async fn the_demo_can_be_used_while_it_records_a_day_and_keeps_no_secret() -> Result<()> {
     let folder = tempfile::tempdir()?;
-    let port = std::net::TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
+    let kept = Port::free()?;
+    let port = kept.address()?.port();
     let output = std::fs::File::create(folder.path().join("output"))?;
     let mut demo = Command::new(PROGRAM)
         .args(["demo", "--seed", "7", "--listen", &format!("127.0.0.1:{port}"), "--data"])

@@ -9,6 +9,7 @@ use strandline_sim::fleet::{Fleet, FleetOptions};
 use tokio::process::Command;
 
 use crate::browser::Browser;
+use crate::port::Port;
 use crate::server::{PROGRAM, Result, get};
 
 /// The demo that is played: the same each time.
@@ -64,7 +65,8 @@ async fn three_incidents_are_solved_by_clicks_alone() -> Result<()> {
     let pictures = std::env::var_os("STRANDLINE_PICTURES").is_some_and(|value| value == "write");
     let hours = if pictures { HOURS_OF_PICTURES } else { HOURS };
     let folder = tempfile::tempdir()?;
-    let port = std::net::TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
+    let kept = Port::free()?;
+    let port = kept.address()?.port();
     let output = std::fs::File::create(folder.path().join("output"))?;
     let mut demo = Command::new(PROGRAM)
         .args(["demo", "--seed", &SEED.to_string(), "--until", UNTIL, "--history", &format!("{hours}h")])

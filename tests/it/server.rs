@@ -1,9 +1,10 @@
 //! The program as a child process, and the ways to ask it.
 
 use std::error::Error;
-use std::net::{IpAddr, SocketAddr, TcpListener};
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -12,6 +13,8 @@ use hyper_util::client::legacy::Client;
 use hyper_util::rt::TokioExecutor;
 use serde_json::Value;
 use tokio::process::{Child, Command};
+
+use crate::port::Port;
 
 pub(crate) type Result<T, E = Box<dyn Error + Send + Sync>> = std::result::Result<T, E>;
 
@@ -26,7 +29,7 @@ pub(crate) struct Server {
     child: Child,
     url: String,
     folder: PathBuf,
-    listen: SocketAddr,
+    port: Arc<Port>,
 }
 
 impl Server {
@@ -42,15 +45,13 @@ impl Server {
 
     async fn start_at(folder: &Path, config: &str, host: IpAddr) -> Result<Self> {
         std::fs::write(folder.join("config.yaml"), config)?;
-        let port = TcpListener::bind((host, 0))?.local_addr()?.port();
-        Self::spawn(folder, SocketAddr::from((host, port)), 200).await
+        Self::spawn(folder, Arc::new(Port::free_at(host)?), 200).await
     }
 
     /// Starts where something keeps it from being ready.
     pub(crate) async fn start_unready(folder: &Path, config: &str) -> Result<Self> {
         std::fs::write(folder.join("config.yaml"), config)?;
-        let listen = TcpListener::bind("127.0.0.1:0")?.local_addr()?;
-        let server = Self::spawn(folder, listen, 503).await?;
+        let server = Self::spawn(folder, Arc::new(Port::free()?), 503).await?;
         server.until("/clusters", |_| true).await?;
         Ok(server)
     }
@@ -58,12 +59,12 @@ impl Server {
     /// Starts where no question can be answered yet.
     pub(crate) async fn start_blocked(folder: &Path, config: &str) -> Result<Self> {
         std::fs::write(folder.join("config.yaml"), config)?;
-        let listen = TcpListener::bind("127.0.0.1:0")?.local_addr()?;
-        Self::spawn(folder, listen, 503).await
+        Self::spawn(folder, Arc::new(Port::free()?), 503).await
     }
 
     /// Starts and waits until `/readyz` answers with this status.
-    async fn spawn(folder: &Path, listen: SocketAddr, ready: u16) -> Result<Self> {
+    async fn spawn(folder: &Path, port: Arc<Port>, ready: u16) -> Result<Self> {
+        let listen = port.address()?;
         let output = std::fs::OpenOptions::new().create(true).append(true).open(folder.join("output"))?;
         let child = Command::new(PROGRAM)
             .arg("serve")
@@ -82,7 +83,7 @@ impl Server {
             child,
             url: format!("http://127.0.0.1:{}", listen.port()),
             folder: folder.to_owned(),
-            listen,
+            port,
         };
         let started = Instant::now();
         while get(&format!("{}/readyz", server.url)).await.map(|(status, _)| status).unwrap_or(0) != ready {
@@ -101,7 +102,7 @@ impl Server {
     pub(crate) async fn kill_and_restart(&mut self) -> Result<()> {
         self.kill().await?;
         let folder = self.folder.clone();
-        *self = Self::spawn(&folder, self.listen, 200).await?;
+        *self = Self::spawn(&folder, Arc::clone(&self.port), 200).await?;
         Ok(())
     }
 
@@ -114,7 +115,7 @@ impl Server {
     /// Starts again after [`Server::kill`] or an end that was waited for.
     pub(crate) async fn start_again(&mut self) -> Result<()> {
         let folder = self.folder.clone();
-        *self = Self::spawn(&folder, self.listen, 200).await?;
+        *self = Self::spawn(&folder, Arc::clone(&self.port), 200).await?;
         Ok(())
     }
 

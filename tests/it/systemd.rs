@@ -1,12 +1,12 @@
 //! What systemd hears of the program that it starts.
 
-use std::net::TcpListener;
 use std::os::unix::net::UnixDatagram;
 use std::process::Stdio;
 use std::time::Duration;
 
 use tokio::process::Command;
 
+use crate::port::Port;
 use crate::server::{PROGRAM, Result};
 
 /// The next message that has this line; what others say in between is passed over.
@@ -30,7 +30,8 @@ async fn systemd_hears_when_the_service_is_ready_that_it_runs_and_that_it_stops(
     let socket = UnixDatagram::bind(&path)?;
     // A bound on hanging, not on speed.
     socket.set_read_timeout(Some(Duration::from_secs(120)))?;
-    let listen = TcpListener::bind("127.0.0.1:0")?.local_addr()?.to_string();
+    let port = Port::free()?;
+    let listen = port.address()?.to_string();
     let mut server = Command::new(PROGRAM);
     server.args(["serve", "--listen", &listen]).arg("--config").arg(config).arg("--data").arg(data);
     server.env("NOTIFY_SOCKET", &path).env("WATCHDOG_USEC", "100000");

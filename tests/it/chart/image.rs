@@ -2,7 +2,6 @@
 
 use std::ffi::OsString;
 use std::fs;
-use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -17,6 +16,7 @@ use super::helm::{Helm, skip_without_helm};
 use crate::checkout::root;
 use crate::control_plane::harness::{ControlPlane, skip_without_control_plane};
 use crate::not_run::left_out;
+use crate::port::Port;
 use crate::server::{PROGRAM, Result, get, items};
 
 /// A static program to be tested in the place of the one that the tests were built with, as `just image` names it.
@@ -207,7 +207,8 @@ async fn the_image_runs_as_the_chart_runs_it() -> Result<()> {
     fs::write(volumes.path().join("account/namespace"), "strandline")?;
     fs::write(volumes.path().join("account/ca.crt"), plane.kubectl(&authority).await?)?;
 
-    let address = format!("127.0.0.1:{}", TcpListener::bind("127.0.0.1:0")?.local_addr()?.port());
+    let port = Port::free()?;
+    let address = port.address()?.to_string();
     let listen = format!("--listen={address}");
     let given_arguments: Vec<&str> = arguments(&rendered)
         .into_iter()

@@ -1,6 +1,5 @@
 //! Each alert in a real Prometheus: the fault is made, exactly the alerts of it fire, and clear once it is over.
 
-use std::net::TcpListener;
 use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
@@ -11,6 +10,7 @@ use super::prometheus::{Prometheus, hurried, skip_without_prometheus};
 use super::{RULES, TOKEN, config};
 use crate::bad_input::{SmallDisk, pod};
 use crate::checkout::{read, root};
+use crate::port::Port;
 use crate::server::{PROGRAM, Result, Server, run};
 
 const FAR: &str = "2099-01-01";
@@ -153,7 +153,8 @@ async fn a_certificate_that_expires_fires_and_clears_once_it_is_renewed() -> Res
     install_certificate(folder.path(), "expired")?;
     let text = format!("{}tls: {{certificate: tls.pem, key: tls.key}}\n", config(&simulated, FAR));
     std::fs::write(folder.path().join("config.yaml"), text)?;
-    let listen = TcpListener::bind("127.0.0.1:0")?.local_addr()?;
+    let port = Port::free()?;
+    let listen = port.address()?;
     let (data, output) =
         (folder.path().join("data"), std::fs::File::create(monitoring.path().join("server.log"))?);
     let _server = tokio::process::Command::new(PROGRAM)

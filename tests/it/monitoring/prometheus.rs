@@ -1,7 +1,6 @@
 //! A real Prometheus that scrapes a server each second and evaluates alerts.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::TcpListener;
 use std::path::Path;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -11,6 +10,7 @@ use strandline_syntax::percent_encode;
 use tokio::process::{Child, Command};
 
 use crate::not_run::not_run;
+use crate::port::Port;
 use crate::server::{Result, get};
 
 /// How long anything may take to come about; a bound on hanging, not on speed.
@@ -38,14 +38,16 @@ pub(super) struct Prometheus {
     _child: Child,
     url: String,
     output: std::path::PathBuf,
+    _port: Port,
 }
 
 impl Prometheus {
     /// Scrapes the server at this URL by a token, whatever its certificate, and evaluates these rules.
     pub(super) async fn start(folder: &Path, server: &str, token: &str, rules: &str) -> Result<Self> {
         let (scheme, target) = server.split_once("://").ok_or("a URL")?;
-        let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
-        let url = format!("http://127.0.0.1:{port}");
+        let port = Port::free()?;
+        let listen = port.address()?;
+        let url = format!("http://{listen}");
         std::fs::write(folder.join("rules.yaml"), rules)?;
         let config = format!(
             "global: {{scrape_interval: 1s, evaluation_interval: 1s}}\nrule_files: [rules.yaml]\nscrape_configs:\n  \
@@ -56,13 +58,13 @@ impl Prometheus {
         let child = Command::new("prometheus")
             .arg(format!("--config.file={}", folder.join("prometheus.yaml").display()))
             .arg(format!("--storage.tsdb.path={}", folder.join("prometheus").display()))
-            .arg(format!("--web.listen-address=127.0.0.1:{port}"))
+            .arg(format!("--web.listen-address={listen}"))
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(std::fs::File::create(&output)?)
             .kill_on_drop(true)
             .spawn()?;
-        let prometheus = Prometheus { _child: child, url, output };
+        let prometheus = Prometheus { _child: child, _port: port, url, output };
         prometheus.until("up", |up| up.iter().any(|series| series["value"][1] == "1")).await?;
         Ok(prometheus)
     }
