@@ -119,37 +119,63 @@ pub(super) fn scan(
     Ok(())
 }
 
-/// How near a resource is: each word is in its name, or in its namespace, or is its kind or in the name of its cluster, and at
-/// least one is in its name. `before` are the lines before its own.
-fn nearness(
-    finder: &Finder<'_>,
-    kinds: &[HashSet<i64>],
-    line: &str,
-    before: &str,
-) -> Option<(SearchMatch, usize)> {
-    let name = line.split('\t').nth(1)?;
-    let (mut worst, mut beside) = (None, Vec::new());
-    for (term, kinds) in finder.terms().iter().zip(kinds) {
-        match term.nearness(name) {
-            Some(nearness) => worst = worst.max(Some(nearness)),
-            None => beside.push((term, kinds)),
-        }
+/// How near resources are, by their lines.
+///
+/// Lines have their kind and namespace from the line where these began, and those of a block come one after the other, so
+/// that what was found of one holds for the next.
+struct Matcher<'f> {
+    finder: &'f Finder<'f>,
+    /// For each word the kinds that it fits.
+    kinds: Vec<HashSet<i64>>,
+    block: Option<i64>,
+    /// How far the lines of the block have been looked at.
+    until: usize,
+    /// For each word whether it fits the kind or the namespace there.
+    fits: Vec<bool>,
+}
+
+impl<'f> Matcher<'f> {
+    fn new(place: &Place<'_>, finder: &'f Finder<'f>) -> Result<Self> {
+        Ok(Matcher { finder, kinds: kinds(place, finder)?, block: None, until: 0, fits: Vec::new() })
     }
-    let worst = worst?;
-    if !beside.is_empty() {
+
+    /// How near a resource is: each word is in its name, or in its namespace, or is its kind or in the name of its cluster, and at
+    /// least one is in its name. `before` are the lines of its block before its own.
+    fn nearness(&mut self, number: i64, line: &str, before: &str) -> Option<(SearchMatch, usize)> {
+        let name = line.split('\t').nth(1)?;
+        let finder = self.finder;
+        let each = || finder.terms().iter().map(|term| term.nearness(name));
+        let worst = each().flatten().max()?;
+        if each().any(|near| near.is_none()) {
+            self.look_beside(number, line, before);
+            let is_far =
+                |(at, near): (usize, Option<SearchMatch>)| near.is_none() && self.fits.get(at) != Some(&true);
+            if each().enumerate().any(is_far) {
+                return None;
+            }
+        }
+        Some((worst, name.len()))
+    }
+
+    /// Compares the words with the kind and namespace of a line.
+    fn look_beside(&mut self, number: i64, line: &str, before: &str) {
+        let block = Some(number >> BLOCK_BITS);
+        if self.block != block || self.until > before.len() {
+            (self.block, self.until, self.fits) = (block, 0, Vec::new());
+        }
         let place = |line: &str| {
             let mut words = line.split('\t').skip(2);
             Some((words.next()?.parse::<i64>().ok()?, words.next()?.to_owned()))
         };
-        let (kind, namespace) = place(line).or_else(|| before.lines().rev().find_map(place))?;
-        let fits = |(term, kinds): &(&Term<'_>, &HashSet<i64>)| {
-            kinds.contains(&kind) || term.nearness(&namespace).is_some()
-        };
-        if !beside.iter().all(fits) {
-            return None;
+        let unseen = before.get(self.until..).unwrap_or_default();
+        if let Some((kind, namespace)) = place(line).or_else(|| unseen.lines().rev().find_map(place)) {
+            let fits = |(term, kinds): (&Term<'_>, &HashSet<i64>)| {
+                kinds.contains(&kind) || term.nearness(&namespace).is_some()
+            };
+            self.fits = self.finder.terms().iter().zip(&self.kinds).map(fits).collect();
         }
+        self.until = before.len();
     }
-    Some((worst, name.len()))
 }
 
 /// For each word the kinds that it names, or all of a cluster in whose name it is.
@@ -217,9 +243,9 @@ pub(super) fn resources(
 ) -> Result<Hits<FoundResource>> {
     let finder = finder.parted();
     let Place { view, moment, scope, limit, .. } = place;
-    let (kinds, mut candidates) = (kinds(place, &finder)?, Vec::new());
+    let (mut matcher, mut candidates) = (Matcher::new(place, &finder)?, Vec::new());
     scan(place, "resource_lines", own_resources(place)?, &finder, |number, line, before| {
-        if let Some((nearness, length)) = nearness(&finder, &kinds, line, before) {
+        if let Some((nearness, length)) = matcher.nearness(number, line, before) {
             candidates.push(Candidate::new(nearness, length, number));
         }
     })?;
