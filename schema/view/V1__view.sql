@@ -703,7 +703,7 @@ CREATE TABLE search_members (
     PRIMARY KEY (environment_id, block)
 ) STRICT, WITHOUT ROWID;
 
--- Which images of a block were ever those of something that ever belonged to an environment.
+-- Which images of a block something ever had while it belonged to an environment.
 CREATE TABLE image_members (
     environment_id INTEGER NOT NULL,
     block          INTEGER NOT NULL,

@@ -95,7 +95,7 @@ fn replace(at: &mut Apply<'_>, id: ResourceId, wanted: &BTreeSet<i64>) -> rusqli
         "INSERT INTO image_use (image_id, resource_id, from_offset, to_offset) VALUES (?2, ?1, ?3, ?4)";
     let mut statement = at.connection.prepare_cached(open)?;
     for image in wanted.difference(&current) {
-        at.lines.add_user(id);
+        at.lines.add_user(id, at.offset);
         statement.execute(params![id, image, at.offset, OPEN])?;
     }
     Ok(())

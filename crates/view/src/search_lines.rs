@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use strandline_model::{DeploymentSpec, ResourceId};
+use strandline_model::{DeploymentSpec, Offset, ResourceId};
 use strandline_sqlite::column::{Json, VIEW};
 use strandline_syntax::Image;
 
@@ -53,8 +53,8 @@ pub(super) struct SearchLines {
     images: BTreeSet<i64>,
     /// Bits of resources by environment and block.
     members: Members,
-    /// Resources whose images may be new to an environment.
-    users: BTreeSet<ResourceId>,
+    /// Resources that may have images in environments from an offset on, where they had them not before.
+    users: BTreeMap<ResourceId, Offset>,
 }
 
 /// Bits by environment and block.
@@ -76,9 +76,9 @@ impl SearchLines {
         self.images.insert(block_of(id));
     }
 
-    /// Notes a resource that has other images than before, or others' environments with those that it has.
-    pub(super) fn add_user(&mut self, id: ResourceId) {
-        self.users.insert(id);
+    /// Notes a resource that came to have an image, or to belong to an environment with those that it has, at an offset.
+    pub(super) fn add_user(&mut self, id: ResourceId, at: Offset) {
+        self.users.entry(id).or_insert(at);
     }
 
     /// Notes a deployment of which something is declared.
@@ -107,14 +107,17 @@ fn add(members: &mut Members, environment: i64, number: i64) {
     *members.entry((environment, block_of(number))).or_default() |= bit_of(number);
 }
 
-/// The images that resources ever had, in the environments to which these ever belonged.
-fn images_of(connection: &Connection, users: BTreeSet<ResourceId>) -> rusqlite::Result<Members> {
-    let sql = "SELECT DISTINCT m.environment_id, u.image_id FROM image_use u INDEXED BY image_use_by_resource
-        CROSS JOIN membership m INDEXED BY membership_by_resource ON m.resource_id = u.resource_id
-        WHERE u.resource_id = ?1";
+/// The images that resources had in environments at any time from an offset on. What ended before is not read, so that a
+/// change costs the same whatever came before it.
+fn images_of(connection: &Connection, users: BTreeMap<ResourceId, Offset>) -> rusqlite::Result<Members> {
+    let sql = "SELECT m.environment_id, u.image_id FROM image_use u INDEXED BY image_use_by_resource
+        CROSS JOIN membership m INDEXED BY membership_by_resource
+            ON m.resource_id = u.resource_id AND m.to_offset > ?2
+        WHERE u.resource_id = ?1 AND u.to_offset > ?2
+            AND max(u.from_offset, m.from_offset) < min(u.to_offset, m.to_offset)";
     let (mut statement, mut members) = (connection.prepare_cached(sql)?, Members::new());
-    for id in users {
-        let mut rows = statement.query([id])?;
+    for (id, since) in users {
+        let mut rows = statement.query(params![id, since])?;
         while let Some(row) = rows.next()? {
             add(&mut members, row.get("environment_id")?, row.get("image_id")?);
         }
@@ -244,7 +247,8 @@ pub(super) fn rewrite(connection: &Connection, table: &str, key: &[i64]) -> rusq
         ("image_members", [environment, block]) => {
             let sql = "SELECT DISTINCT u.image_id FROM membership m
                 CROSS JOIN image_use u INDEXED BY image_use_by_resource ON u.resource_id = m.resource_id
-                WHERE m.environment_id = ?1 AND u.image_id >= ?2 AND u.image_id < ?3";
+                WHERE m.environment_id = ?1 AND u.image_id >= ?2 AND u.image_id < ?3
+                    AND max(u.from_offset, m.from_offset) < min(u.to_offset, m.to_offset)";
             write_members(connection, [table, sql], *environment, *block)
         }
         _ => Ok(()),

@@ -15,7 +15,7 @@ use strandline_protocol::{FoundImage, Hits, SearchMatch};
 use strandline_syntax::{Image, familiar};
 use strandline_view::search_lines::BLOCK_BITS;
 
-/// The blocks of images with those that something ever had that belonged to an environment that a scope reads.
+/// The blocks of images with those that something ever had in an environment that a scope reads.
 pub(in super::super) const OWN_IMAGES: &str = own_members!("image_members");
 
 /// Whether anything has an image at the moment; none where nothing had it by then. The latest are there rather than others.

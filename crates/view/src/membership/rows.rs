@@ -141,7 +141,7 @@ pub(super) fn replace(
                 at.lines.add_member(*environment, id);
                 // The images of what is new are noted with themselves.
                 if !at.is_new(id) {
-                    at.lines.add_user(id);
+                    at.lines.add_user(id, at.offset);
                 }
             }
             count(at, *environment, kind, belongs, 1)?;
