@@ -150,6 +150,10 @@ fn cut_last_commit(data: &Path) -> Result<bool> {
     };
     let path = data.join("log.db-wal");
     let (wal, index) = (std::fs::read(&path)?, std::fs::read(data.join("log.db-shm"))?);
+    // A checkpoint at rest leaves nothing in it.
+    if wal.is_empty() {
+        return Ok(false);
+    }
     let (header, frame) = (32, 24 + u32::from_be_bytes(number(&wal, 8)?) as usize);
     let salts = wal.get(16..24).ok_or("the WAL is empty")?;
     let frames = wal[header..].chunks_exact(frame).take_while(|frame| frame[8..16] == *salts).count();
