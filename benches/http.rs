@@ -12,8 +12,7 @@
 
 mod common;
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -30,6 +29,7 @@ use tokio_util::sync::CancellationToken;
 use warp::Filter;
 
 use common::busy_cluster::{BusyCluster, pod};
+use common::caller::{Caller, asked};
 use common::environments::{self, catalog};
 use common::objects::{PER_NAMESPACE, uid};
 use common::table::{Mark, Spread, Table, milliseconds};
@@ -274,49 +274,4 @@ fn call(server: SocketAddr, paths: &[String]) -> (f64, Vec<f64>) {
         callers.into_iter().flat_map(|caller| caller.join().expect("a caller")).collect()
     });
     (begun.elapsed().as_secs_f64() * 1000.0, each)
-}
-
-fn asked(server: SocketAddr, path: &str) -> Vec<u8> {
-    let mut caller = Caller::connect(server);
-    caller.ask(path);
-    caller.body
-}
-
-/// A caller with its connection.
-struct Caller {
-    stream: BufReader<TcpStream>,
-    line: String,
-    body: Vec<u8>,
-}
-
-impl Caller {
-    fn connect(server: SocketAddr) -> Self {
-        let stream = TcpStream::connect(server).expect("the server listens");
-        stream.set_nodelay(true).expect("an option of the socket");
-        Caller { stream: BufReader::with_capacity(64 * 1024, stream), line: String::new(), body: Vec::new() }
-    }
-
-    /// Sends a request and reads its answer.
-    fn ask(&mut self, path: &str) {
-        let request = format!("GET {path} HTTP/1.1\r\nhost: localhost\r\n\r\n");
-        self.stream.get_mut().write_all(request.as_bytes()).expect("it is sent");
-        let (mut length, mut first) = (0, true);
-        loop {
-            self.line.clear();
-            self.stream.read_line(&mut self.line).expect("a head");
-            assert!(!first || self.line.starts_with("HTTP/1.1 200"), "{path}: {}", self.line);
-            first = false;
-            let line = self.line.trim_end();
-            if line.is_empty() {
-                break;
-            }
-            if let Some((name, value)) = line.split_once(':')
-                && name.eq_ignore_ascii_case("content-length")
-            {
-                length = value.trim().parse().expect("a number");
-            }
-        }
-        self.body.resize(length, 0);
-        self.stream.read_exact(&mut self.body).expect("a body");
-    }
 }

@@ -12,8 +12,7 @@ mod common;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use serde_json::{Value, json};
 use strandline_clock::SystemClock;
@@ -29,21 +28,18 @@ use strandline_query::{
 use strandline_query::{GetEnvironmentGraph, GetEnvironmentHealth, GetResource, ListEnvironmentResources};
 use strandline_sqlite::Watermark;
 use strandline_view::ruleset::RuleSet;
-use strandline_view::{Build, NextDue, Projector, Pruning, ViewStatus};
+use strandline_view::{Build, ViewStatus};
 use tokio::runtime::Runtime;
 
 use common::fleet::{Fleet, Sight};
 use common::table::{Mark, Table, in_turn};
-use common::{BATCH, Log, objects};
+use common::{BATCH, Log, followed, objects};
 
 const ROUNDS: usize = 21;
 const SEED: u64 = 7;
 
 /// Sights handed over at once while a log is built.
 const CHUNK: usize = 20_000;
-
-/// How long a wait lasts at most before another look.
-const TICK: Duration = Duration::from_millis(10);
 
 fn setting(name: &str, default: u64) -> u64 {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
@@ -123,25 +119,10 @@ impl Progress {
     }
 }
 
-/// Lets a projector follow a log as the service does.
-fn follow(directory: &Path, head: &Watermark, checkpoint: &Watermark, ended: &AtomicBool) {
-    let mut projector = Projector::open(directory, RuleSet::default()).expect("the view opens");
-    let ended = || ended.load(Ordering::Relaxed);
-    projector
-        .run(head, checkpoint, (&Pruning::default(), &NextDue::default()), ended)
-        .expect("the view is written");
-}
-
 /// Records a fleet until the log holds so many changes, with a projector that follows, and builds the view anew.
 fn build(directory: &Path, fleet: &mut Fleet, changes: u64) -> Built {
     let log = Log::open(directory);
-    let (head, checkpoint, ended) = (Watermark::default(), Watermark::default(), AtomicBool::new(false));
-    let built = std::thread::scope(|scope| {
-        scope.spawn(|| follow(directory, &head, &checkpoint, &ended));
-        let built = record(&log, fleet, changes, (&head, &checkpoint));
-        ended.store(true, Ordering::Relaxed);
-        built
-    });
+    let built = followed(directory, |wait| record(&log, fleet, changes, wait));
     log.close();
     let begun = Instant::now();
     let mut progress = Progress::new("built anew", built.changes);
@@ -154,7 +135,7 @@ fn build(directory: &Path, fleet: &mut Fleet, changes: u64) -> Built {
 }
 
 /// Records chunk by chunk and waits for each until it can be asked for.
-fn record(log: &Log, fleet: &mut Fleet, changes: u64, (head, checkpoint): (&Watermark, &Watermark)) -> Built {
+fn record(log: &Log, fleet: &mut Fleet, changes: u64, wait: &dyn Fn(Offset)) -> Built {
     let runtime = Runtime::new().expect("a runtime");
     let cluster = CatalogFact::Cluster(ClusterSpec { name: "bench".into(), region: "eu".into() });
     let environments = fleet.namespaces().map(|namespace| CatalogFact::from(environment(&namespace)));
@@ -172,10 +153,7 @@ fn record(log: &Log, fleet: &mut Fleet, changes: u64, (head, checkpoint): (&Wate
         log.observe(seen, BATCH);
         append += begun.elapsed().as_secs_f64();
         let reached = declare();
-        head.set(reached);
-        while checkpoint.get() < reached {
-            checkpoint.wait_past(checkpoint.get(), TICK);
-        }
+        wait(reached);
         ingest += begun.elapsed().as_secs_f64();
         reached
     };

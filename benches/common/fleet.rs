@@ -68,13 +68,32 @@ impl Fleet {
         self.waiting.push_back((seen.kind, Observed::Applied(seen.observation)));
     }
 
+    /// The next object that is there for the first time, without Nodes; none when all are.
+    pub(crate) fn comes(&mut self) -> Option<Sight> {
+        (self.begun < self.objects).then(|| self.moves(self.begun))?;
+        self.begun += 1;
+        self.waiting.pop_back()
+    }
+
+    /// What happens next to the objects that are there, of which there are at least three namespaces, before others come.
+    pub(crate) fn meanwhile(&mut self) -> Sight {
+        loop {
+            match self.waiting.pop_front() {
+                Some(sight) => return sight,
+                None => self.happen(),
+            }
+        }
+    }
+
+    /// Something happens among those that are there.
     fn happen(&mut self) {
+        let there = self.begun.min(self.objects);
         let busy = self.random.below(100) < self.busy;
         let workload = if busy {
             self.random.below(PER_NAMESPACE / WORKLOAD)
         } else {
             let quiet = 2 * PER_NAMESPACE / WORKLOAD;
-            quiet + self.random.below(self.objects / WORKLOAD - quiet)
+            quiet + self.random.below(there / WORKLOAD - quiet)
         };
         let first = workload * WORKLOAD;
         let pod = first + 4 + self.random.below(8);

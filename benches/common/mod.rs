@@ -6,24 +6,31 @@
 #![allow(clippy::unwrap_used, reason = "a bench that cannot set itself up has nothing to measure")]
 
 pub(crate) mod busy_cluster;
+pub(crate) mod caller;
 pub(crate) mod environments;
 pub(crate) mod fleet;
 pub(crate) mod objects;
 pub(crate) mod plain;
+pub(crate) mod system;
 pub(crate) mod table;
 
 pub(crate) use objects::{Seen, observations};
 
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use futures_util::StreamExt;
 // With the allocator of the program, also where nothing else of it is used.
 use strandline as _;
 use strandline_clock::{Clock, SystemClock};
 use strandline_log::{Appender, Batch, Begin, Epoch, LogError, LogWriter, Observed, Phase};
-use strandline_model::{CoverageMark, Kind, ResourceVersion, WatchKey, reason};
+use strandline_model::{CoverageMark, Kind, Offset, ResourceVersion, WatchKey, reason};
+use strandline_sqlite::Watermark;
+use strandline_view::ruleset::RuleSet;
+use strandline_view::{NextDue, Projector, Pruning};
 
 /// Objects in one append, as a busy watch hands them over.
 pub(crate) const BATCH: usize = 1000;
@@ -52,6 +59,33 @@ pub(crate) fn watch(kind: &str) -> WatchKey {
 }
 
 const KINDS: [&str; 7] = ["Deployment", "ReplicaSet", "EndpointSlice", "Service", "Pod", "Node", "Event"];
+
+/// How long a wait for the view lasts at most before another look.
+const TICK: Duration = Duration::from_millis(10);
+
+/// Lets `write` write to a log, while a projector follows it as in the service; `write` gets a way to wait until all that is in the
+/// log, up to an offset, can be asked for.
+pub(crate) fn followed<R>(directory: &Path, write: impl FnOnce(&dyn Fn(Offset)) -> R) -> R {
+    let (head, checkpoint, ended) = (Watermark::default(), Watermark::default(), AtomicBool::new(false));
+    let follow = || {
+        let mut projector = Projector::open(directory, RuleSet::default()).expect("the view opens");
+        let ended = || ended.load(Ordering::Relaxed);
+        let due = (&Pruning::default(), &NextDue::default());
+        projector.run(&head, &checkpoint, due, ended).expect("the view is written");
+    };
+    let wait = |reached| {
+        head.set(reached);
+        while checkpoint.get() < reached {
+            checkpoint.wait_past(checkpoint.get(), TICK);
+        }
+    };
+    std::thread::scope(|scope| {
+        scope.spawn(follow);
+        let written = write(&wait);
+        ended.store(true, Ordering::Relaxed);
+        written
+    })
+}
 
 /// A log with its writer's thread.
 pub(crate) struct Log {
@@ -94,6 +128,14 @@ impl Log {
             let end = Batch { phase: Phase::ListEnd, ..self.batch(place, Vec::new()) };
             self.runtime.block_on(self.appender.append(end)).unwrap();
             mark(CoverageMark::watched(watch(kind), now()));
+        }
+    }
+
+    /// Says that all kinds are watched, as after their first lists.
+    pub(crate) fn watched(&self) {
+        for kind in KINDS {
+            let mark = CoverageMark::watched(watch(kind), SystemClock.now());
+            self.runtime.block_on(self.appender.mark(mark)).unwrap();
         }
     }
 

@@ -17,7 +17,8 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use cluster::Cluster;
-use figures::{Memory, cpu_seconds, disk, row};
+use common::system::{Memory, cpu_seconds, disk};
+use figures::{print_memory, row};
 use follower::Follower;
 
 /// What can go wrong here goes to a person who reads the output.
@@ -65,9 +66,9 @@ fn main() -> Result<()> {
     let hundred_thousands = objects as f64 / 100_000.0;
     compared.print(objects);
     println!("memory of the watching process, {:.0} MB before it began", before.settled);
-    after_list.print("after the list", hundred_thousands);
-    after_all.print("after the updates", hundred_thousands);
-    after_comparing.print("after comparing", hundred_thousands);
+    print_memory(&after_list, "after the list", hundred_thousands);
+    print_memory(&after_all, "after the updates", hundred_thousands);
+    print_memory(&after_comparing, "after comparing", hundred_thousands);
     println!("disk, log and view with their WALs");
     row("after the list", format!("{:.0} bytes/object", list_disk / listed.count), "");
     row("after the updates", format!("{:.0} bytes/change", (all_disk - list_disk) / followed.count), "");
