@@ -65,10 +65,10 @@ impl FactRow {
     }
 }
 
-/// The fact of a kind by its name.
-const BY_NAME: &str = r#"
+/// The fact of a kind by its name, by an index that SQLite would not take by itself (see [`super::catalog::BY_NAME`]).
+pub(super) const BY_NAME: &str = r#"
     SELECT s.name, l.source, l.keyframe
-    FROM kind k JOIN subject s ON s.kind_id = k.id JOIN live l ON l.subject_id = s.id
+    FROM kind k JOIN subject s INDEXED BY subject_by_name ON s.kind_id = k.id JOIN live l ON l.subject_id = s.id
     WHERE k.cluster = '' AND k."group" = ?1 AND k.kind = ?2 AND s.uid = '' AND s.name = ?3"#;
 
 /// The facts of a kind below another one, in the order in which they were first declared.
