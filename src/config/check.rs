@@ -37,6 +37,7 @@ pub(super) fn check(file: File, origin: &Path) -> Result<Config, Vec<Mistake>> {
     let metrics = check.metrics(&file.metrics);
     let traces = file.traces.as_ref().map(|traces| check.traces(traces));
     let limits = check.limits(&file.limits);
+    let cache_size = check.cache_size(file.cache_size.as_ref());
     let data = check.path(file.data.as_deref().unwrap_or(DATA));
     check.done().map(|()| Config {
         listen,
@@ -59,6 +60,7 @@ pub(super) fn check(file: File, origin: &Path) -> Result<Config, Vec<Mistake>> {
         redact,
         quotas: QuotaConfig::from(&file.quotas),
         limits,
+        cache_size,
         metrics,
         traces,
     })

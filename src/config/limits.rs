@@ -1,11 +1,12 @@
-//! The part of the file about what clients may have open.
+//! The parts of the file about what clients may have open, and what caches may keep.
 
 use serde_saphyr::Spanned;
 
 use super::check::Check;
 use super::file::Limits;
+use super::retention::bytes;
 use crate::http::LoadLimits;
-use crate::service::ConnectionLimits;
+use crate::service::{CacheSize, ConnectionLimits};
 
 /// Fewer connections leave no room for those who read pages.
 const CONNECTIONS_MIN: usize = 16;
@@ -37,6 +38,19 @@ impl Check {
         ConnectionLimits { connections, streams, streams_each }
     }
 
+    pub(super) fn cache_size(&mut self, written: Option<&Spanned<String>>) -> CacheSize {
+        let Some(written) = written else { return CacheSize::default() };
+        let bytes = bytes(&written.value);
+        let size = bytes.and_then(CacheSize::new);
+        if size.is_none() {
+            let why = if bytes.is_some() { "is too small" } else { "is no size" };
+            let message = format!("`cache_size` {why}: `{}`", written.value);
+            let hint = format!("write it as 128MiB or 1GiB, at least {}MiB", CacheSize::MIN.mib());
+            self.report(written.referenced, "bad_size", message).hint = Some(hint);
+        }
+        size.unwrap_or_default()
+    }
+
     fn limit(
         &mut self,
         key: &str,
@@ -60,6 +74,27 @@ mod tests {
 
     use super::*;
     use crate::config::parse;
+
+    #[test]
+    fn the_size_of_caches_is_taken_with_its_unit_and_not_below_what_is_of_use() {
+        let of = |text: &str| {
+            let parsed = parse(&format!("cache_size: {text}\n"), Path::new("c.yaml"));
+            parsed.map(|config| config.cache_size).map_err(|error| error.to_string())
+        };
+        // As where none is given.
+        assert_eq!(of("128MiB"), Ok(CacheSize::default()));
+        assert_eq!(of("2GiB"), Ok(CacheSize::new(2 << 30).unwrap_or_default()));
+        assert_ne!(of("2GiB"), Ok(CacheSize::default()));
+        for (text, expected) in [
+            ("15MiB", "too small: `15MiB`"),
+            ("none", "no size: `none`"),
+            ("128", "no size: `128`"),
+            ("-1MiB", "no size: `-1MiB`"),
+        ] {
+            let error = of(text).expect_err(text);
+            assert!(error.contains(expected), "{text}: {error}");
+        }
+    }
 
     #[test]
     fn limits_are_taken_within_their_bounds() {

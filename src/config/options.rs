@@ -70,6 +70,7 @@ impl Config {
             redact: self.redact,
             quotas: self.quotas,
             limits: self.limits,
+            cache_size: self.cache_size,
             metrics: self.metrics,
             traces: self.traces,
             trace_exporter: None,

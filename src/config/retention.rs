@@ -88,7 +88,7 @@ impl Check {
 }
 
 /// Reads a number of bytes with its unit, decimal or binary.
-fn bytes(text: &str) -> Option<u64> {
+pub(super) fn bytes(text: &str) -> Option<u64> {
     let (number, unit) = text.split_at(text.find(|c: char| !c.is_ascii_digit())?);
     let (thousand, letter) = match unit.strip_suffix("iB") {
         Some(letter) => (1024, letter),

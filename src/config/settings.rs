@@ -9,7 +9,9 @@ use crate::catalog::{AgentFolderConfig, NamespaceEnvironments, QuotaConfig};
 use crate::http::Origins;
 use crate::http::auth::AccessConfig;
 use crate::http::tls::TlsConfig;
-use crate::service::{ClusterFolders, ConnectionLimits, MetricsConfig, RetentionConfig, TracesConfig};
+use crate::service::{
+    CacheSize, ClusterFolders, ConnectionLimits, MetricsConfig, RetentionConfig, TracesConfig,
+};
 use strandline_model::{AgentSpec, CatalogFact, ClusterSpec, EnvironmentSpec, ProjectSpec};
 use strandline_redact::Choices;
 use strandline_view::ruleset::RuleSet;
@@ -58,6 +60,8 @@ pub struct Config {
     pub quotas: QuotaConfig,
     /// How many connections and streams clients may have open.
     pub limits: ConnectionLimits,
+    /// What all caches keep together at most.
+    pub cache_size: CacheSize,
     /// What monitoring gets.
     pub metrics: MetricsConfig,
     /// Where traces are sent; none to send none.

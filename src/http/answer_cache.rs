@@ -18,7 +18,7 @@ use super::context::Context;
 use super::respond::{self, Chosen, Response, Tagged};
 use strandline_query::Stamp;
 
-/// The most bytes of answers that are kept, with their compressed forms and their addresses.
+/// The most bytes of answers that are kept unless another number is given, with their compressed forms and their addresses.
 const BYTES_MAX: usize = 8 * 1024 * 1024;
 
 /// The largest answer that is kept, so that a few do not take all the room.
@@ -28,8 +28,17 @@ const ANSWER_BYTES_MAX: usize = 256 * 1024;
 const ENTRY_BYTES: usize = 512;
 
 /// The answers that are kept; clones share them.
-#[derive(Clone, Default)]
-pub struct AnswerCache(Arc<Mutex<Kept>>);
+#[derive(Clone)]
+pub struct AnswerCache {
+    kept: Arc<Mutex<Kept>>,
+    bytes_max: usize,
+}
+
+impl Default for AnswerCache {
+    fn default() -> Self {
+        AnswerCache::new(BYTES_MAX)
+    }
+}
 
 #[derive(Default)]
 struct Kept {
@@ -57,6 +66,11 @@ pub(super) struct Place {
 }
 
 impl AnswerCache {
+    /// Keeps so many bytes at most, with the compressed forms of answers and their addresses.
+    pub fn new(bytes_max: usize) -> Self {
+        AnswerCache { kept: Arc::default(), bytes_max }
+    }
+
     /// The place of the answer to what this caller asks for, as it was sent.
     pub(super) fn place(self, stamp: Stamp, caller: &Arc<Caller>, context: &Context) -> Place {
         let address = format!("{}?{}", context.path, context.query);
@@ -65,7 +79,7 @@ impl AnswerCache {
 
     fn lock(&self) -> MutexGuard<'_, Kept> {
         // Nothing that can panic runs under this lock.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -91,7 +105,7 @@ impl Place {
         if kept.stamp.as_ref() != Some(&stamp) {
             *kept = Kept { stamp: Some(stamp), ..Kept::default() };
         }
-        if kept.bytes + bytes > BYTES_MAX {
+        if kept.bytes + bytes > cache.bytes_max {
             return;
         }
         if kept.answers.insert(key, Arc::new(answer)).is_none() {

@@ -6,6 +6,7 @@
 //! projector.
 
 mod agent_folders;
+mod cache_size;
 mod clock;
 mod cluster_folders;
 mod clusters;
@@ -42,6 +43,7 @@ mod tasks;
 mod tls;
 mod traces;
 
+pub use cache_size::CacheSize;
 pub use clock::follow as follow_clock;
 pub use demo::{DemoOptions, demo};
 pub use directory::{DirectoryError, DirectoryReader, RecordEnd};

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::cache_size::CacheSize;
 use super::retention::RetentionConfig;
 use super::traces::{TraceExporter, TracesConfig};
 use crate::app::{Announcement, Presentation};
@@ -53,6 +54,7 @@ pub(super) struct FixedSettings {
     redact: Choices,
     traces: Option<TracesConfig>,
     limits: ConnectionLimits,
+    cache_size: CacheSize,
 }
 
 impl FixedSettings {
@@ -66,6 +68,7 @@ impl FixedSettings {
             redact: options.redact.clone(),
             traces: options.traces.clone(),
             limits: options.limits,
+            cache_size: options.cache_size,
         }
     }
 
@@ -80,6 +83,7 @@ impl FixedSettings {
             ("redact", self.redact == other.redact),
             ("traces", self.traces == other.traces),
             ("limits", self.limits == other.limits),
+            ("cache_size", self.cache_size == other.cache_size),
         ];
         same.into_iter().filter(|(_, same)| !same).map(|(key, _)| key).collect()
     }
@@ -209,6 +213,8 @@ pub struct Options {
     pub quotas: QuotaConfig,
     /// How many connections and streams clients may have open.
     pub limits: ConnectionLimits,
+    /// What all caches keep together at most.
+    pub cache_size: CacheSize,
     /// What monitoring gets.
     pub metrics: MetricsConfig,
     /// Where traces are sent; none to send none.
@@ -246,6 +252,7 @@ impl Options {
             redact: Choices::default(),
             quotas: QuotaConfig::default(),
             limits: ConnectionLimits::default(),
+            cache_size: CacheSize::default(),
             metrics: MetricsConfig::default(),
             traces: None,
             trace_exporter: None,

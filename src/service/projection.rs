@@ -61,7 +61,7 @@ impl Projection {
         if let ViewState::Current(checkpoint) = strandline_view::inspect(&self.data) {
             self.status.checkpoint().set(checkpoint);
         }
-        match Projector::open(&self.data, self.rebuild.rules().rules) {
+        match Projector::open(&self.data, self.rebuild.options(self.rebuild.rules().rules)) {
             Ok(mut projector) => {
                 let followed = loop {
                     match projector.step() {
@@ -172,7 +172,7 @@ impl Projection {
         if self.stopping.is_cancelled() {
             return Ok(false);
         }
-        let mut build = Build::open(&self.data, self.rebuild.rules().rules)?;
+        let mut build = Build::open(&self.data, self.rebuild.options(self.rebuild.rules().rules))?;
         if !going_on {
             self.rebuild.begun(build.resumed_at());
         }
@@ -191,7 +191,7 @@ impl Projection {
     /// Lets a view that has caught up take the place of the one that answers, which nobody writes meanwhile; false when
     /// neither is sound.
     fn replace(&self, rules: RuleSet) -> bool {
-        let caught_up = Build::open(&self.data, rules).and_then(|mut build| {
+        let caught_up = Build::open(&self.data, self.rebuild.options(rules)).and_then(|mut build| {
             let caught_up = self.rebuild.catch_up(&mut build, |_| {})?;
             Ok(caught_up.then_some(build))
         });
@@ -241,7 +241,7 @@ impl Projection {
     fn follow(&self, room: &mut FullDiskBackoff) -> Result<(), ProjectorError> {
         let Rules { version, rules } = self.rebuild.rules();
         let name = rules.name();
-        let mut projector = Projector::open(&self.data, rules)?;
+        let mut projector = Projector::open(&self.data, self.rebuild.options(rules))?;
         room.end();
         // Who reads it on a full disk would not see what is written from now on.
         self.queries.reopen();

@@ -14,7 +14,7 @@ use strandline_model::{Offset, Timestamp};
 use strandline_protocol::{RebuildReport, RebuildState};
 use strandline_sqlite::{FullDiskBackoff, Watermark};
 use strandline_view::ruleset::RuleSet;
-use strandline_view::{Build, ProjectorError, ViewStatus};
+use strandline_view::{Build, ProjectorError, ProjectorOptions, Sizes, ViewStatus};
 
 /// How often to look whether a build has caught up.
 const LOOK: Duration = Duration::from_millis(20);
@@ -28,6 +28,7 @@ pub(super) struct Rebuild {
 struct Shared {
     data: PathBuf,
     rules: Mutex<Rules>,
+    sizes: Sizes,
     status: ViewStatus,
     clock: Arc<dyn Clock>,
     stopping: CancellationToken,
@@ -64,14 +65,21 @@ impl std::fmt::Debug for Rebuild {
 impl Rebuild {
     pub(super) fn new(
         data: PathBuf,
-        rules: RuleSet,
+        options: impl Into<ProjectorOptions>,
         status: ViewStatus,
         clock: Arc<dyn Clock>,
         stopping: CancellationToken,
     ) -> Self {
         let (checkpoint, last) = (Watermark::default(), Mutex::default());
+        let ProjectorOptions { rules, sizes } = options.into();
         let rules = Mutex::new(Rules { version: 0, rules });
-        Rebuild { shared: Arc::new(Shared { data, rules, status, clock, stopping, checkpoint, last }) }
+        let shared = Shared { data, rules, sizes, status, clock, stopping, checkpoint, last };
+        Rebuild { shared: Arc::new(shared) }
+    }
+
+    /// How a view is made by these rules.
+    pub(super) fn options(&self, rules: RuleSet) -> ProjectorOptions {
+        self.shared.options(rules)
     }
 
     /// Whether a build waits to take the old view's place.
@@ -214,11 +222,15 @@ impl Shared {
         }
     }
 
+    fn options(&self, rules: RuleSet) -> ProjectorOptions {
+        ProjectorOptions { rules, sizes: self.sizes }
+    }
+
     /// Opens the file of the new view, as soon as there is room for it.
     fn open(&self, rules: &RuleSet) -> Result<Build, ProjectorError> {
         let mut room = FullDiskBackoff::new("the new view");
         loop {
-            match Build::open(&self.data, rules.clone()) {
+            match Build::open(&self.data, self.options(rules.clone())) {
                 Err(error) if error.is_disk_full() && !self.stopping.is_cancelled() => {
                     strandline_sqlite::sleep_unless(room.next_wait(&error), || self.stopping.is_cancelled());
                 }

@@ -49,30 +49,32 @@ pub(super) struct Waiting {
     key: Option<[u8; 32]>,
     room: FullDiskBackoff,
     opened: LogOpened,
+    cache: usize,
 }
 
 impl Recording {
-    /// Opens the log of a data directory whose lock the caller holds; a key that could not be kept says that there is no
+    /// Opens the log of a data directory whose lock the caller holds, to be written with a cache of so many bytes; a key that could not be kept says that there is no
     /// room. A damaged log is only read, as long as there is a view from which to answer; nothing is added to it, since
     /// that would bury what is lost.
     pub(super) fn open(
         data: &Path,
         key: Option<[u8; 32]>,
+        cache: usize,
         clock: Arc<dyn Clock>,
     ) -> Result<Self, ServiceError> {
         if key.is_some() {
-            return Ok(Self::waiting(data, key, &"the key cannot be kept", clock));
+            return Ok(Self::waiting(data, (key, cache), &"the key cannot be kept", clock));
         }
         match OpenLog::open(data) {
             Ok(log) => {
                 let (queue, appender) = Queue::new(clock);
                 let (head, health, opened) = (queue.head(), queue.health(), LogOpened::default());
                 opened.set();
-                let writer = Some(Writer::Open(Box::new(LogWriter::new(queue, log))));
+                let writer = Some(Writer::Open(Box::new(LogWriter::new(queue, log).with_cache(cache)?)));
                 Ok(Recording { appender, head, health, writer, opened })
             }
             Err(error) if error.is_damage() => Self::read_only(data, error, &*clock),
-            Err(error) if error.is_disk_full() => Ok(Self::waiting(data, None, &error, clock)),
+            Err(error) if error.is_disk_full() => Ok(Self::waiting(data, (None, cache), &error, clock)),
             Err(error) => Err(error.into()),
         }
     }
@@ -80,7 +82,7 @@ impl Recording {
     /// Of a log that is written as soon as there is room; until then what it holds can be asked for.
     fn waiting(
         data: &Path,
-        key: Option<[u8; 32]>,
+        (key, cache): (Option<[u8; 32]>, usize),
         error: &impl std::fmt::Display,
         clock: Arc<dyn Clock>,
     ) -> Self {
@@ -92,7 +94,7 @@ impl Recording {
         let mut room = FullDiskBackoff::new("the log");
         room.next_wait(error);
         queue.report_no_room();
-        let waiting = Waiting { queue, data: data.to_owned(), key, room, opened: opened.clone() };
+        let waiting = Waiting { queue, data: data.to_owned(), key, room, opened: opened.clone(), cache };
         Recording { appender, head, health, writer: Some(Writer::Waiting(waiting)), opened }
     }
 
@@ -135,7 +137,7 @@ impl Waiting {
                     Ok(log) => {
                         self.room.end();
                         self.opened.set();
-                        return LogWriter::new(self.queue, log).run();
+                        return LogWriter::new(self.queue, log).with_cache(self.cache)?.run();
                     }
                     Err(error) if error.is_disk_full() => error.to_string(),
                     Err(error) => return Err(error),

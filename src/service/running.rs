@@ -38,10 +38,10 @@ use crate::http::{self, Hosts, RequestStats, ServerOptions};
 use strandline_clock::{Clock, SteadyClock};
 use strandline_log::{Appender, LogError, WriterProblem};
 use strandline_model::{At, CatalogFact, Source, reason};
-use strandline_query::{ListTargetNamespaces, Queries, Scope};
+use strandline_query::{ListTargetNamespaces, Queries, Readers, Scope};
 use strandline_redact::Rules;
 use strandline_sqlite::{DirectoryLock, redaction_key};
-use strandline_view::{ProjectorError, ViewStatus};
+use strandline_view::{ProjectorError, ProjectorOptions, ViewStatus};
 
 /// Questions answered at a time; each holds one reader of the view and one of the log.
 pub(super) const READERS: usize = 8;
@@ -86,14 +86,16 @@ impl Service {
         let lock = DirectoryLock::acquire(&options.data)?;
         let (key, new_key) = key(&options.data).map_err(ServiceError::Key)?;
         let rules = Arc::new(Rules::new(key).with(options.redact));
+        let caches = options.cache_size;
         let Recording { appender, head, health, writer, opened } =
-            Recording::open(&options.data, new_key, Arc::clone(&clock))?;
+            Recording::open(&options.data, new_key, caches.log_writer(), Arc::clone(&clock))?;
         let status = ViewStatus::new(head).with_writer(health.clone());
         let (watching, stopping) = (CancellationToken::new(), CancellationToken::new());
         let fallen = Fallen::default();
         let (watchers, server) = (Tasks::new(&watching, &fallen), Tasks::new(&stopping, &fallen));
         let data = options.data.clone();
-        let rebuild = Rebuild::new(data, options.rules, status.clone(), Arc::clone(&clock), stopping.clone());
+        let made = ProjectorOptions { rules: options.rules, sizes: caches.projector() };
+        let rebuild = Rebuild::new(data, made, status.clone(), Arc::clone(&clock), stopping.clone());
         let checks =
             Checks::new(status.clone(), health.clone(), &rebuild, options.preparing, watching.clone());
         let checks = checks.with_clock(Arc::clone(&steady));
@@ -101,7 +103,8 @@ impl Service {
         recorder.plan(options.clusters);
         warn_of_ignored(&options.cluster_folders.ignored);
         let relisting = Arc::new(relist::Relist::new(&clusters, Arc::clone(&clock)));
-        let queries = Queries::new(&options.data, READERS, status.clone(), Arc::clone(&clock))
+        let readers = Readers { count: READERS, cache: caches.readers() };
+        let queries = Queries::new(&options.data, readers, status.clone(), Arc::clone(&clock))
             .with_key(&key)
             .with_freshness(Arc::new(ClustersFreshness(clusters.clone())));
         let access = access
@@ -184,7 +187,7 @@ impl Service {
             watch: watch.clone(),
             catalog: catalog.clone(),
             announcement: options.announcement,
-            answers: AnswerCache::default(),
+            answers: AnswerCache::new(caches.answers()),
         };
         server.need("watch", watch.follow(state.queries.clone()));
         let hosts = Hosts::for_listener(address, &options.hosts);

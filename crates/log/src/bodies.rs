@@ -73,6 +73,11 @@ impl Bodies {
         })
     }
 
+    /// Keeps keyframes unpacked up to so many bytes.
+    pub(super) fn keep(&mut self, bytes: usize) {
+        self.keyframes = Keyframes::new(bytes);
+    }
+
     /// Learns from less, so that a test need not write megabytes.
     #[cfg(test)]
     pub(super) fn measured(&mut self, measure: Measure) {

@@ -87,6 +87,11 @@ impl Packer {
         })
     }
 
+    /// Keeps at most so many bytes in memory of what it reads.
+    pub(super) fn with_cache(self, bytes: usize) -> Result<Self> {
+        Ok(Packer { reader: self.reader.with_cache(bytes)?, ..self })
+    }
+
     /// Begins a run for fewer groups, so that a test need not write thousands.
     #[cfg(test)]
     pub(super) fn from(self, run_min: usize) -> Self {

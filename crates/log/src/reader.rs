@@ -22,9 +22,16 @@ use super::solid::Unpacked;
 use crate::delta::{Codec, Dictionary};
 use strandline_model::{Offset, Timestamp};
 
-/// Keyframes kept unpacked by one reader, in bytes: those of what changes often. There are many readers, and each fills this
-/// sooner or later, so it counts as often in what the process takes.
-const KEYFRAME_BYTES: usize = 4 * 1024 * 1024;
+/// What one reader keeps in memory, in bytes, unless another number is given. There may be many readers, and each fills this sooner
+/// or later, so that it counts as often in what the process takes.
+const CACHE_BYTES: usize = 16 * 1024 * 1024;
+
+/// The part of that for pages of the file …
+const PAGES: usize = 4;
+/// … for unpacked keyframes, those of what changes often …
+const KEYFRAMES: usize = 4;
+/// … and for unpacked frames.
+const FRAMES: usize = 2;
 
 /// Reads the log over a connection of its own.
 pub struct LogReader {
@@ -124,11 +131,21 @@ impl LogReader {
             connection,
             codec: Codec::default(),
             dictionaries: HashMap::new(),
-            keyframes: Keyframes::new(KEYFRAME_BYTES),
-            unpacked: Unpacked::default(),
+            keyframes: Keyframes::new(CACHE_BYTES / KEYFRAMES),
+            unpacked: Unpacked::new(CACHE_BYTES / FRAMES),
             erasures: Erasures::default(),
             ends: Cell::default(),
         }
+    }
+
+    /// Keeps at most about so many bytes in memory of what was read: pages, keyframes and frames.
+    ///
+    /// # Errors
+    /// When the log is no longer open.
+    pub fn with_cache(self, bytes: usize) -> Result<Self, LogError> {
+        strandline_sqlite::size_cache(&self.connection, bytes / PAGES)?;
+        let (keyframes, unpacked) = (Keyframes::new(bytes / KEYFRAMES), Unpacked::new(bytes / FRAMES));
+        Ok(LogReader { keyframes, unpacked, ..self })
     }
 
     /// Breaks off what is being read once `over` returns true, which is called after so many steps of SQLite's machine.

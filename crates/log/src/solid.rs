@@ -4,9 +4,6 @@ use std::sync::Arc;
 
 use lru::LruCache;
 
-/// Unpacked frames kept by one reader, in bytes.
-const UNPACKED_BYTES: usize = 8 * 1024 * 1024;
-
 /// Bodies one after the other, each after its length.
 #[derive(Debug, Default)]
 pub(super) struct Solid {
@@ -39,15 +36,14 @@ pub(super) fn body_at(unpacked: &[u8], at: i64) -> Option<&str> {
 pub(super) struct Unpacked {
     frames: LruCache<i64, Arc<[u8]>>,
     bytes: usize,
-}
-
-impl Default for Unpacked {
-    fn default() -> Self {
-        Unpacked { frames: LruCache::unbounded(), bytes: 0 }
-    }
+    bytes_max: usize,
 }
 
 impl Unpacked {
+    pub(super) fn new(bytes_max: usize) -> Self {
+        Unpacked { frames: LruCache::unbounded(), bytes: 0, bytes_max }
+    }
+
     pub(super) fn get(&mut self, frame: i64) -> Option<Arc<[u8]>> {
         self.frames.get(&frame).cloned()
     }
@@ -57,7 +53,7 @@ impl Unpacked {
         if let Some((_, old)) = self.frames.push(frame, unpacked) {
             self.bytes -= old.len();
         }
-        while self.bytes > UNPACKED_BYTES {
+        while self.bytes > self.bytes_max {
             let Some((_, old)) = self.frames.pop_lru() else { break };
             self.bytes -= old.len();
         }
@@ -81,11 +77,12 @@ mod tests {
 
     #[test]
     fn unpacked_frames_are_bounded() {
-        let mut unpacked = Unpacked::default();
+        const ROOM: usize = 4096;
+        let mut unpacked = Unpacked::new(ROOM);
         for frame in 0..10 {
-            unpacked.put(frame, vec![0; UNPACKED_BYTES / 4].into());
+            unpacked.put(frame, vec![0; ROOM / 4].into());
         }
         assert!(unpacked.get(0).is_none() && unpacked.get(9).is_some());
-        assert_eq!(unpacked.bytes, UNPACKED_BYTES);
+        assert_eq!(unpacked.bytes, ROOM);
     }
 }

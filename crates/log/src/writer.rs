@@ -101,6 +101,17 @@ impl LogWriter {
         LogWriter { has_room: Some(Box::new(has_room)), ..self }
     }
 
+    /// Keeps at most about so many bytes in memory of what is in the log: a half are pages, a quarter keyframes, and a quarter is for
+    /// packing closed versions.
+    ///
+    /// # Errors
+    /// When the log is no longer open.
+    pub fn with_cache(mut self, bytes: usize) -> Result<Self, LogError> {
+        strandline_sqlite::size_cache(&self.connection, bytes / 2)?;
+        self.state.bodies.keep(bytes / 4);
+        Ok(LogWriter { packer: self.packer.with_cache(bytes / 4)?, ..self })
+    }
+
     /// Packs as soon as anything is closed and learns from little, so that a test need not write thousands.
     #[cfg(test)]
     pub(super) fn eager(mut self, measure: super::learning::Measure) -> Self {

@@ -91,7 +91,7 @@ pub use overview::{
     FilterValues, GetOverview, GetOverviews, ListFilterValues, OverviewOrder, OverviewRows, TrendFilter,
 };
 pub use projects::{GetProject, ListProjects};
-pub use queries::{Progress, Queries, Stamp};
+pub use queries::{Progress, Queries, Readers, Stamp};
 pub use query_times::QueryTimes;
 pub use question::{Context, Question};
 pub use resources::{GetResource, ListEnvironmentResources};

@@ -83,6 +83,23 @@ impl<Q: Question> Asked<Q> {
     }
 }
 
+/// How many readers there are at most, each for one question at a time, and what they may keep in memory.
+#[derive(Clone, Copy, Debug)]
+pub struct Readers {
+    /// How many.
+    pub count: usize,
+    /// Bytes of the view and the log that all of them together keep in memory.
+    pub cache: usize,
+}
+
+impl From<usize> for Readers {
+    /// So many, with as much memory as is usual.
+    fn from(count: usize) -> Self {
+        const USUAL: usize = 8 * 1024 * 1024;
+        Readers { count, cache: count * USUAL }
+    }
+}
+
 /// Answers queries; clones share one pool of readers.
 #[derive(Clone)]
 pub struct Queries {
@@ -108,18 +125,23 @@ impl std::fmt::Debug for Queries {
 
 impl Queries {
     /// Answers from the view and log of a data directory with at most `readers` questions at a time.
-    pub fn new(directory: &Path, readers: usize, status: ViewStatus, clock: Arc<dyn Clock>) -> Self {
-        let directory = directory.to_owned();
+    pub fn new(
+        directory: &Path,
+        readers: impl Into<Readers>,
+        status: ViewStatus,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        let (directory, Readers { count, cache }) = (directory.to_owned(), readers.into());
         let of_log = status.clone();
         let open = move || {
-            let reader = Reader::open(&directory)?;
+            let reader = Reader::open(&directory, cache / count.max(1))?;
             // Files that took the place of ours hold something else.
             match of_log.is_log_displaced() {
                 false => Ok(reader),
                 true => Err("the data directory was removed or replaced".to_owned()),
             }
         };
-        Queries::over(Pool::new(readers, open), status, clock)
+        Queries::over(Pool::new(count, open), status, clock)
     }
 
     /// The same in a process that writes neither: nothing is left in the directory, and whoever keeps it is not disturbed.

@@ -74,10 +74,12 @@ impl Deadline {
 }
 
 impl Reader {
-    pub(super) fn open(directory: &Path) -> std::result::Result<Self, String> {
+    /// Opens a reader that keeps at most about so many bytes in memory of what it read, one half of the view and one of the log.
+    pub(super) fn open(directory: &Path, cache: usize) -> std::result::Result<Self, String> {
         let view = strandline_view::open_at_rest(directory).map_err(|error| error.to_string())?;
-        let log = LogReader::open_at_rest(directory).map_err(|error| error.to_string())?;
-        Reader::over(view, log)
+        strandline_sqlite::size_cache(&view, cache / 2).map_err(|error| error.to_string())?;
+        let log = LogReader::open_at_rest(directory).and_then(|log| log.with_cache(cache / 2));
+        Reader::over(view, log.map_err(|error| error.to_string())?)
     }
 
     /// The same in a process that writes neither, leaving no trace.

@@ -204,6 +204,17 @@ fn claim(connection: &Connection, path: &Path, role: Role, wanted: i32) -> Resul
     }
 }
 
+/// Lets a connection keep pages of its file in memory up to so many bytes, instead of as many as is usual for its role.
+///
+/// # Errors
+/// When SQLite refuses.
+pub fn size_cache(connection: &Connection, bytes: usize) -> rusqlite::Result<()> {
+    // A negative number means KiB; with fewer than some pages SQLite reads the inner ones of an index again and again.
+    const KIB_MIN: i64 = 256;
+    let kib = i64::try_from(bytes / 1024).unwrap_or(i64::MAX).clamp(KIB_MIN, i64::from(i32::MAX));
+    connection.pragma_update(None, "cache_size", -kib)
+}
+
 /// Lets `write` fill temporary tables of a reader's connection, which `query_only` forbids like all writing. The file is
 /// out of its reach all the same: it is opened for reading alone.
 ///
@@ -265,6 +276,17 @@ mod tests {
         assert_eq!(text(&reader, "query_only"), Integer(1));
         let view = open(&dir.path().join("y.db"), Role::ViewWriter, 8).unwrap();
         assert_eq!(text(&view, "synchronous"), Integer(1));
+    }
+
+    #[test]
+    fn a_cache_has_the_size_that_it_was_given_and_never_none() {
+        let dir = tempfile::tempdir().unwrap();
+        let log = open(&dir.path().join("x.db"), Role::LogWriter, 7).unwrap();
+        let kib = || log.pragma_query_value(None, "cache_size", |row| row.get::<_, i64>(0)).unwrap();
+        for (bytes, expected) in [(3 << 20, -3072), (usize::MAX, i64::from(i32::MIN) + 1), (0, -256)] {
+            size_cache(&log, bytes).unwrap();
+            assert_eq!(kib(), expected, "{bytes}");
+        }
     }
 
     #[test]

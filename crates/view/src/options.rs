@@ -2,7 +2,9 @@
 
 use super::ruleset::RuleSet;
 
-/// How much is done at once. What a view answers is the same for all sizes.
+const MIB: usize = 1024 * 1024;
+
+/// How much is done at once, and kept in memory. What a view answers is the same for all sizes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sizes {
     /// Batches that are applied in one transaction while the log has more: the more, the fewer times a page is written that
@@ -14,11 +16,22 @@ pub struct Sizes {
     pub segment_rows: i64,
     /// By how many names of labels a kind is filed one by one: where selectors look by more, it is filed by all.
     pub label_names: usize,
+    /// Bytes of the view's pages that its writer keeps in memory.
+    pub view_cache: usize,
+    /// Bytes of the log that are kept in memory by who reads it for the view.
+    pub log_cache: usize,
 }
 
 impl Default for Sizes {
     fn default() -> Self {
-        Sizes { batches: 8, pruned_rows: 2000, segment_rows: 32, label_names: 16 }
+        Sizes {
+            batches: 8,
+            pruned_rows: 2000,
+            segment_rows: 32,
+            label_names: 16,
+            view_cache: 32 * MIB,
+            log_cache: 16 * MIB,
+        }
     }
 }
 
@@ -36,7 +49,14 @@ impl ProjectorOptions {
     pub fn small(rules: RuleSet) -> Self {
         ProjectorOptions {
             rules,
-            sizes: Sizes { batches: 1, pruned_rows: 7, segment_rows: 3, label_names: 1 },
+            sizes: Sizes {
+                batches: 1,
+                pruned_rows: 7,
+                segment_rows: 3,
+                label_names: 1,
+                view_cache: MIB,
+                log_cache: MIB,
+            },
         }
     }
 }

@@ -61,10 +61,11 @@ impl Projector {
         options: ProjectorOptions,
     ) -> Result<Self, ProjectorError> {
         let ProjectorOptions { rules, sizes } = options;
-        let log = LogReader::open(directory)?;
+        let log = LogReader::open(directory)?.with_cache(sizes.log_cache)?;
         let swept = log.swept()?;
         let path = view;
         let view = file::open_writer(path, role)?;
+        strandline_sqlite::size_cache(&view, sizes.view_cache)?;
         let files = file::identities(path);
         floors::write(&view, &log.floors()?)?;
         let checkpoint = match file::checkpoint(&view)? {

@@ -30,8 +30,10 @@ pub(super) use limits::{Consistency, Limits, Metrics, Quotas, Retention, Traces}
 pub(super) use links::{Link, Links};
 pub(super) use rules::{Diff, Health, Ignored, LeaveOut, Redact};
 pub(super) use tls::Tls;
-use values::{Address, Path};
+use values::{Address, Path, Size};
 pub(super) use views::{View, ViewFilter};
+
+use crate::service::CacheSize;
 
 /// The address that is listened on when none is given: this machine only.
 pub(super) const LISTEN: &str = "127.0.0.1:7979";
@@ -116,6 +118,9 @@ pub(super) struct File {
     /// Limits on what clients have open.
     #[serde(default)]
     pub(super) limits: Limits,
+    /// What all caches keep together in memory at most; at least `16MiB`.
+    #[schemars(with = "Option<Size>", extend("default" = format!("{}MiB", CacheSize::default().mib())))]
+    pub(super) cache_size: Option<Spanned<String>>,
     /// What `/metrics` shows.
     #[serde(default)]
     pub(super) metrics: Metrics,

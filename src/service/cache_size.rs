@@ -1,0 +1,72 @@
+//! How the memory for caches is shared out among the parts of the service.
+
+use strandline_view::Sizes;
+
+/// What all caches of the process keep together at most, in bytes. A view that is built beside the one that answers takes
+/// as much again as who writes that one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CacheSize(usize);
+
+const MIB: usize = 1024 * 1024;
+
+impl CacheSize {
+    /// The least that is of use.
+    pub const MIN: CacheSize = CacheSize(16 * MIB);
+
+    /// So many bytes; none where that is too few.
+    pub fn new(bytes: u64) -> Option<Self> {
+        usize::try_from(bytes).ok().map(CacheSize).filter(|size| size.0 >= Self::MIN.0)
+    }
+
+    /// All of it, in whole MiB.
+    pub const fn mib(self) -> usize {
+        self.0 / MIB
+    }
+
+    /// A quarter for who writes the log.
+    pub(super) const fn log_writer(self) -> usize {
+        self.0 / 4
+    }
+
+    /// A quarter for who writes the view, and a sixteenth for who reads the log for that.
+    pub(super) fn projector(self) -> Sizes {
+        Sizes { view_cache: self.0 / 4, log_cache: self.0 / 16, ..Sizes::default() }
+    }
+
+    /// Three eighths for all who answer questions.
+    pub(super) const fn readers(self) -> usize {
+        self.0 / 8 * 3
+    }
+
+    /// A sixteenth for answers that are given again.
+    pub(super) const fn answers(self) -> usize {
+        self.0 / 16
+    }
+}
+
+impl Default for CacheSize {
+    fn default() -> Self {
+        CacheSize(128 * MIB)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_parts_together_are_the_whole() {
+        for bytes in [16 * MIB, 17 * MIB + 5, 128 * MIB, 3000 * MIB] {
+            let size = CacheSize(bytes);
+            let Sizes { view_cache, log_cache, .. } = size.projector();
+            let parts = size.log_writer() + view_cache + log_cache + size.readers() + size.answers();
+            assert!(parts <= bytes && bytes - parts < 64, "{parts} of {bytes}");
+        }
+    }
+
+    #[test]
+    fn too_little_is_no_size() {
+        assert_eq!(CacheSize::new(16 * 1024 * 1024 - 1), None);
+        assert_eq!(CacheSize::new(16 * 1024 * 1024), Some(CacheSize::MIN));
+    }
+}
