@@ -10,8 +10,8 @@ use serde_json::Value;
 use tokio::process::Command;
 
 use crate::checkout::read;
-use crate::port::Port;
 use crate::server::{PROGRAM, Result};
+use strandline_sim::Port;
 
 const FOLDER: &str = "deploy/compose";
 

@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use strandline_log::LogReader;
 use strandline_model::{Kind, Offset};
+use strandline_sim::Port;
 use strandline_sim::api_server::{ApiServer, Fault, ServedKind, builtin_kinds};
 use strandline_sim::workloads::{SECRET_CANARY, SECRET_CANARY_BASE64};
 use tokio::process::Command;
 
-use crate::port::Port;
 use crate::random::Random;
 use crate::server::{PROGRAM, Result, Server, assert_nowhere, get, has_gap, items};
 

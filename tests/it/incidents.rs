@@ -5,11 +5,11 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use strandline_model::{DeploymentSpec, DeploymentStatus, Timestamp};
+use strandline_sim::Port;
 use strandline_sim::fleet::{Fleet, FleetOptions};
 use tokio::process::Command;
 
 use crate::browser::Browser;
-use crate::port::Port;
 use crate::server::{PROGRAM, Result, get};
 
 /// The demo that is played: the same each time.

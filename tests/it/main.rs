@@ -41,7 +41,6 @@ mod old_logs;
 mod openid;
 mod package;
 mod past;
-mod port;
 mod probe;
 mod proxy;
 mod random;

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use tokio::process::Command;
 
-use crate::port::Port;
 use crate::server::{PROGRAM, Result};
+use strandline_sim::Port;
 
 /// The next message that has this line; what others say in between is passed over.
 fn heard(socket: &UnixDatagram, line: &str) -> Result<String> {

@@ -7,5 +7,8 @@
 
 pub mod api_server;
 pub mod fleet;
+mod port;
 mod random;
 pub mod workloads;
+
+pub use port::Port;

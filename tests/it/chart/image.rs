@@ -16,8 +16,8 @@ use super::helm::{Helm, skip_without_helm};
 use crate::checkout::root;
 use crate::control_plane::harness::{ControlPlane, skip_without_control_plane};
 use crate::not_run::left_out;
-use crate::port::Port;
 use crate::server::{PROGRAM, Result, get, items};
+use strandline_sim::Port;
 
 /// A static program to be tested in the place of the one that the tests were built with, as `just image` names it.
 const STATIC: &str = "STRANDLINE_IMAGE_PROGRAM";

@@ -4,13 +4,13 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
+use strandline_sim::Port;
 use strandline_sim::api_server::{ApiServer, builtin_kinds};
 
 use super::prometheus::{Prometheus, hurried, skip_without_prometheus};
 use super::{RULES, TOKEN, config};
 use crate::bad_input::{SmallDisk, pod};
 use crate::checkout::{read, root};
-use crate::port::Port;
 use crate::server::{PROGRAM, Result, Server, run};
 
 const FAR: &str = "2099-01-01";

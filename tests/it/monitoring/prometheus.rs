@@ -6,11 +6,11 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
+use strandline_sim::Port;
 use strandline_syntax::percent_encode;
 use tokio::process::{Child, Command};
 
 use crate::not_run::not_run;
-use crate::port::Port;
 use crate::server::{Result, get};
 
 /// How long anything may take to come about; a bound on hanging, not on speed.

@@ -13,12 +13,11 @@ use strandline_model::Tier;
 use strandline_protocol::{Environment, FoundCluster, FoundProject, Hits};
 
 /// All environments of a moment, from an index that holds all that is read here …
-pub(in super::super) const OF_ALL: &str = "SELECT e.id, e.name_id, e.project, e.name, e.tier FROM environment e INDEXED BY environment_by_tier
+const OF_ALL: &str = "SELECT e.id, e.name_id, e.project, e.name, e.tier FROM environment e INDEXED BY environment_by_tier
     WHERE e.tier IN (SELECT value FROM json_each(:tiers)) AND e.to_offset > :at AND e.from_offset <= :at AND :scope IS NULL";
 
 /// … and those that a scope sees.
-pub(in super::super) const OF_SCOPE: &str =
-    "SELECT e.id, e.name_id, e.project, e.name, e.tier FROM temp.sight_sees s
+const OF_SCOPE: &str = "SELECT e.id, e.name_id, e.project, e.name, e.tier FROM temp.sight_sees s
     CROSS JOIN environment_audience a INDEXED BY environment_audience_by_audience ON a.audience = s.audience
         AND a.from_offset <= :at AND a.to_offset > :at
     CROSS JOIN environment e ON e.id = a.environment_id AND e.to_offset > :at AND e.from_offset =

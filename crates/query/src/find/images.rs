@@ -16,7 +16,7 @@ use strandline_syntax::{Image, familiar};
 use strandline_view::search_lines::BLOCK_BITS;
 
 /// The blocks of images with those that something ever had in an environment that a scope reads.
-pub(in super::super) const OWN_IMAGES: &str = own_members!("image_members");
+const OWN_IMAGES: &str = own_members!("image_members");
 
 /// Whether anything has an image at the moment; none where nothing had it by then. The latest are there rather than others.
 const USED: &str =
@@ -37,7 +37,7 @@ const USED_BY: &str = concat!(
 );
 
 /// Who ever had an image, the last before a number.
-pub(in super::super) const USER_BEFORE: &str = "SELECT resource_id FROM image_use WHERE image_id = ?1 AND resource_id < ?2 ORDER BY resource_id DESC LIMIT 1";
+const USER_BEFORE: &str = "SELECT resource_id FROM image_use WHERE image_id = ?1 AND resource_id < ?2 ORDER BY resource_id DESC LIMIT 1";
 
 /// All images of one name, whatever their digests.
 struct Named {

@@ -37,10 +37,10 @@ macro_rules! own_members {
 pub(super) use own_members;
 
 /// The blocks of resources with those that ever belonged to an environment that a scope reads, while it read it.
-pub(in super::super) const OWN_RESOURCES: &str = own_members!("search_members");
+const OWN_RESOURCES: &str = own_members!("search_members");
 
 /// The numbers of deployments to the environments that a scope sees, with those of its projects.
-pub(in super::super) const OWN_DEPLOYMENTS: &str = "SELECT d.id >> 6, 1 << (d.id & 63) FROM temp.sight_sees s
+const OWN_DEPLOYMENTS: &str = "SELECT d.id >> 6, 1 << (d.id & 63) FROM temp.sight_sees s
         CROSS JOIN environment_audience e INDEXED BY environment_audience_by_audience
             ON e.audience = s.audience AND e.to_offset > :at AND e.from_offset <= :at
         CROSS JOIN deployment d INDEXED BY deployment_by_environment ON d.environment_id = e.environment_id

@@ -29,7 +29,6 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use serde_json::Value;
-use tokio::net::TcpSocket;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
@@ -41,6 +40,7 @@ pub use self::shared::Requests;
 use self::shared::Shared;
 pub use self::state::StoreCopy;
 pub(crate) use self::timestamps::seconds;
+use crate::port::Port;
 use strandline_model::{Kind, Timestamp};
 
 /// A simulated Kubernetes API server; dropping it closes its connections.
@@ -48,7 +48,7 @@ use strandline_model::{Kind, Timestamp};
 pub struct ApiServer {
     shared: Arc<Shared>,
     /// Where it listens; kept from the first start on.
-    port: OnceLock<TcpSocket>,
+    port: OnceLock<Port>,
     listening: Mutex<Option<Listening>>,
 }
 
@@ -82,9 +82,9 @@ impl ApiServer {
             return Ok(());
         }
         if self.port.get().is_none() {
-            let _ = self.port.set(serve::reserve(0)?);
+            let _ = self.port.set(Port::free()?);
         }
-        let listener = self.port.get().map(serve::listen).ok_or(io::ErrorKind::AddrNotAvailable)??;
+        let listener = self.port.get().map(Port::listen).ok_or(io::ErrorKind::AddrNotAvailable)??;
         let (end, ended) = oneshot::channel();
         let accepting = tokio::spawn(serve::accept(Arc::clone(&self.shared), listener, ended));
         if let Some(other) = self.listening().replace(Listening { end, accepting }) {
@@ -121,8 +121,7 @@ impl ApiServer {
 
     /// Where it listens, such as `http://127.0.0.1:40123`.
     pub fn url(&self) -> String {
-        let port =
-            self.port.get().and_then(|port| port.local_addr().ok()).map_or(0, |address| address.port());
+        let port = self.port.get().and_then(|port| port.address().ok()).map_or(0, |address| address.port());
         format!("http://127.0.0.1:{port}")
     }
 

@@ -1,7 +1,6 @@
 //! HTTP: connections, routes and answers.
 
 use std::convert::Infallible;
-use std::net::SocketAddr;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -15,7 +14,7 @@ use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use serde_json::{Value, json};
-use tokio::net::{TcpListener, TcpSocket};
+use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 
@@ -60,21 +59,6 @@ pub(super) async fn accept(shared: Arc<Shared>, listener: TcpListener, mut end: 
         }
     }
     connections.shutdown().await;
-}
-
-/// Keeps a port of the loopback for a server, whether it listens or not: nobody else gets it while this is held, as somebody's
-/// connection might between two starts. Port zero takes a free one.
-pub(super) fn reserve(port: u16) -> std::io::Result<TcpSocket> {
-    let socket = TcpSocket::new_v4()?;
-    socket.set_reuseaddr(true)?;
-    socket.bind(SocketAddr::from(([127, 0, 0, 1], port)))?;
-    Ok(socket)
-}
-
-/// Listens at a port that is kept.
-pub(super) fn listen(reserved: &TcpSocket) -> std::io::Result<TcpListener> {
-    const WAITING_MAX: u32 = 1024;
-    reserve(reserved.local_addr()?.port())?.listen(WAITING_MAX)
 }
 
 /// Answers one request, of which a review is the only one with a body.
