@@ -42,12 +42,16 @@ pub(crate) struct Follower {
     projector: JoinHandle<Result<(), ProjectorError>>,
 }
 
+/// As the service does it.
+const COMMITS_APART: Duration = Duration::from_millis(5);
+
 impl Follower {
     /// Begins to follow a cluster.
     pub(crate) fn start(directory: &Path, url: &str) -> Result<Self> {
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
         let clock = Arc::new(SystemClock);
         let (writer, appender) = LogWriter::open(directory, clock.clone())?;
+        let writer = writer.with_commits_apart(COMMITS_APART);
         let (head, checkpoint) = (writer.head(), Watermark::default());
         let writer = std::thread::spawn(move || writer.run());
         let stopping = Arc::new(AtomicBool::new(false));

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use super::error::ServiceError;
 use strandline_clock::Clock;
@@ -70,7 +71,7 @@ impl Recording {
                 let (queue, appender) = Queue::new(clock);
                 let (head, health, opened) = (queue.head(), queue.health(), LogOpened::default());
                 opened.set();
-                let writer = Some(Writer::Open(Box::new(LogWriter::new(queue, log).with_cache(cache)?)));
+                let writer = Some(Writer::Open(Box::new(set_up(LogWriter::new(queue, log), cache)?)));
                 Ok(Recording { appender, head, health, writer, opened })
             }
             Err(error) if error.is_damage() => Self::read_only(data, error, &*clock),
@@ -117,6 +118,14 @@ impl Recording {
     }
 }
 
+/// How long after a commit of few changes the next begins at the earliest: several clusters send their changes one by one.
+const COMMITS_APART: Duration = Duration::from_millis(5);
+
+/// The writer of a service, with a cache of so many bytes.
+fn set_up(writer: LogWriter, cache: usize) -> Result<LogWriter, LogError> {
+    writer.with_commits_apart(COMMITS_APART).with_cache(cache)
+}
+
 impl Writer {
     /// Writes until nobody is left who could ask; the readers of `queries` are closed when the log is opened.
     pub(super) fn run(self, queries: &Queries) -> Result<(), LogError> {
@@ -137,7 +146,7 @@ impl Waiting {
                     Ok(log) => {
                         self.room.end();
                         self.opened.set();
-                        return LogWriter::new(self.queue, log).with_cache(self.cache)?.run();
+                        return set_up(LogWriter::new(self.queue, log), self.cache)?.run();
                     }
                     Err(error) if error.is_disk_full() => error.to_string(),
                     Err(error) => return Err(error),

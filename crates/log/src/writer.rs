@@ -23,7 +23,7 @@ use super::transaction::{Write, WriterState};
 use super::{file, late};
 use strandline_clock::{Clock, ClockChange};
 use strandline_model::reason;
-use strandline_sqlite::{Displaced, FullDiskBackoff, Watermark};
+use strandline_sqlite::{Displaced, FullDiskBackoff, Pace, Watermark};
 
 type Replies = Vec<Result<Reply, AppendError>>;
 
@@ -48,6 +48,7 @@ pub struct LogWriter {
     has_room: Option<Box<dyn Fn() -> bool + Send>>,
     /// The state in memory is not that of the log, as it could not be read again.
     stale: bool,
+    pace: Pace,
 }
 
 impl std::fmt::Debug for LogWriter {
@@ -81,6 +82,7 @@ impl LogWriter {
             room: FullDiskBackoff::new("the log"),
             has_room: None,
             stale: false,
+            pace: Pace::default(),
         }
     }
 
@@ -110,6 +112,13 @@ impl LogWriter {
         strandline_sqlite::size_cache(&self.connection, bytes / 2)?;
         self.state.bodies.keep(bytes / 4);
         Ok(LogWriter { packer: self.packer.with_cache(bytes / 4)?, ..self })
+    }
+
+    /// Begins a commit so long at the earliest after one of few changes, so that more share it. Until something is committed nobody
+    /// hears that it is, and so takes longer to send what comes next.
+    #[must_use]
+    pub fn with_commits_apart(self, apart: Duration) -> Self {
+        LogWriter { pace: Pace::new(apart), ..self }
     }
 
     /// Packs as soon as anything is closed and learns from little, so that a test need not write thousands.
@@ -164,7 +173,7 @@ impl LogWriter {
         while self.packer.is_due(self.state.closed) && self.health.check_files().is_none() {
             match self.queue.take() {
                 Ok(first) => {
-                    self.queue.fill(first, group);
+                    self.gather(first, group);
                     return Ok(true);
                 }
                 Err(TryRecvError::Disconnected) => return Ok(false),
@@ -172,8 +181,14 @@ impl LogWriter {
             }
         }
         let Some(first) = waiting.block_on(self.queue.wait()) else { return Ok(false) };
-        self.queue.fill(first, group);
+        self.gather(first, group);
         Ok(true)
+    }
+
+    /// Takes what shares the commit of a request, once it is time for another.
+    fn gather(&mut self, first: Queued, group: &mut Vec<Queued>) {
+        self.pace.wait();
+        self.queue.fill(first, group);
     }
 
     /// Packs a few of the closed versions. What cannot be packed stays as it is.
@@ -219,7 +234,9 @@ impl LogWriter {
     /// sent the group waits too, so nothing is dropped.
     fn answer(&mut self, group: &mut Vec<Queued>) -> Result<Option<Duration>, LogError> {
         let _turn = self.health.turn();
+        let before = self.state.head;
         let committed = self.commit(group);
+        self.pace.wrote(self.state.head.get().saturating_sub(before.get()));
         // Before anything is acknowledged, and whatever the commit met: it may be because of this.
         if let Some(displaced) = self.health.check_files() {
             self.refuse(group, &displaced);

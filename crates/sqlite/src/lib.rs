@@ -10,6 +10,7 @@ mod key;
 mod lock;
 mod mounts;
 mod open;
+mod pace;
 mod pool;
 mod private;
 mod resting;
@@ -27,6 +28,7 @@ pub use key::{KEY_FILE, new_key, redaction_key, write_key};
 pub use lock::{DirectoryLock, LockError};
 pub use mounts::{filesystem_of, is_unreliable};
 pub use open::{OpenError, Role, open, open_at_rest, size_cache, sqlite_version, with_temporary};
+pub use pace::Pace;
 pub use pool::{Abandoned, Pool, PoolError};
 pub use private::{
     Exposed, create_directories, create_directory, create_file, enter_directory, exposed, is_link,

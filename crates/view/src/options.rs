@@ -1,5 +1,7 @@
 //! How a view is made: by which rules, and in which steps.
 
+use std::time::Duration;
+
 use super::ruleset::RuleSet;
 
 const MIB: usize = 1024 * 1024;
@@ -16,6 +18,8 @@ pub struct Sizes {
     pub segment_rows: i64,
     /// By how many names of labels a kind is filed one by one: where selectors look by more, it is filed by all.
     pub label_names: usize,
+    /// How long after a transaction of few changes the next begins at the earliest, while changes come one after the other.
+    pub apart: Duration,
     /// Bytes of the view's pages that its writer keeps in memory.
     pub view_cache: usize,
     /// Bytes of the log that are kept in memory by who reads it for the view.
@@ -29,6 +33,7 @@ impl Default for Sizes {
             pruned_rows: 2000,
             segment_rows: 32,
             label_names: 16,
+            apart: Duration::from_millis(5),
             view_cache: 32 * MIB,
             log_cache: 16 * MIB,
         }
@@ -54,6 +59,7 @@ impl ProjectorOptions {
                 pruned_rows: 7,
                 segment_rows: 3,
                 label_names: 1,
+                apart: Duration::ZERO,
                 view_cache: MIB,
                 log_cache: MIB,
             },

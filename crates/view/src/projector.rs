@@ -16,7 +16,7 @@ use super::{apply, file, floors};
 use strandline_clock::mark;
 use strandline_log::LogReader;
 use strandline_model::Offset;
-use strandline_sqlite::{FullDiskBackoff, Identities, Role, Watermark};
+use strandline_sqlite::{FullDiskBackoff, Identities, Pace, Role, Watermark};
 
 /// How often to look whether the view is in place.
 const LOOK: Duration = Duration::from_secs(1);
@@ -190,14 +190,18 @@ impl Projector {
         checkpoint.set(self.checkpoint());
         pruning.begin_anew();
         let (mut looked, mut room) = (mark(), FullDiskBackoff::new("the view"));
+        let mut pace = Pace::new(self.sizes.apart);
         while !stop() {
+            pace.wait();
             if looked.elapsed() >= LOOK {
                 looked = mark();
                 self.in_place()?;
             }
             let pruned = self.prune(pruning);
+            let before = self.checkpoint();
             match pruned.and_then(|pruned| Ok((self.step()?, pruned))) {
                 Ok((Some(touched), _)) => {
+                    pace.wrote(self.checkpoint().get() - before.get());
                     room.end();
                     due.read(&self.view)?;
                     checkpoint.set(self.checkpoint());
