@@ -77,6 +77,10 @@ bench:
 large changes="5000000" objects="500000" directory="target/bench/large":
     STRANDLINE_BENCH_CHANGES={{changes}} STRANDLINE_BENCH_OBJECTS={{objects}} STRANDLINE_BENCH_BUSY=4 STRANDLINE_BENCH_DIR={{directory}} cargo bench --bench past
 
+# How time, memory, disk and answers grow with a log of two million objects; a quarter of an hour, 5 GB
+scale:
+    cargo bench --profile profiling --bench scale
+
 # A simulated fleet with a day of history
 demo:
     cargo run --release -- demo

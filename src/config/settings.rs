@@ -60,7 +60,7 @@ pub struct Config {
     pub quotas: QuotaConfig,
     /// How many connections and streams clients may have open.
     pub limits: ConnectionLimits,
-    /// What all caches keep together at most.
+    /// How much of the log, the view and answers is kept in memory at most.
     pub cache_size: CacheSize,
     /// What monitoring gets.
     pub metrics: MetricsConfig,

@@ -2,8 +2,8 @@
 
 use strandline_view::Sizes;
 
-/// What all caches of the process keep together at most, in bytes. A view that is built beside the one that answers takes
-/// as much again as who writes that one.
+/// How much of the log, the view and answers the process keeps in memory at most, in bytes. A view that is built beside the one
+/// that answers takes as much again as who writes that one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CacheSize(usize);
 

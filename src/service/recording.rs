@@ -54,7 +54,8 @@ pub(super) struct Waiting {
 }
 
 impl Recording {
-    /// Opens the log of a data directory whose lock the caller holds, to be written with a cache of so many bytes; a key that could not be kept says that there is no
+    /// Opens the log of a data directory whose lock the caller holds, to be written with a cache of so many bytes; a key that
+    /// could not be kept says that there is no
     /// room. A damaged log is only read, as long as there is a view from which to answer; nothing is added to it, since
     /// that would bury what is lost.
     pub(super) fn open(

@@ -29,6 +29,9 @@ type Result<T> = std::result::Result<T, LogError>;
 /// How many decisions are made at a time; each holds a reader of the log.
 const AT_ONCE: usize = 2;
 
+/// What each of their readers keeps in memory of the log, in bytes: facts are small, and few are read for a decision.
+const CACHE_BYTES: usize = 1024 * 1024;
+
 /// The longest that a decision may take, so that the few that are made at a time are not taken by one caller.
 const LONGEST: Duration = Duration::from_secs(10);
 
@@ -346,7 +349,8 @@ impl Decisions {
             error => AppendError::Failed(error.to_string()),
         };
         let idle = self.idle().pop();
-        let mut reader = idle.map_or_else(|| LogReader::open(directory), Ok).map_err(failed)?;
+        let open = || LogReader::open(directory)?.with_cache(CACHE_BYTES);
+        let mut reader = idle.map_or_else(open, Ok).map_err(failed)?;
         let made = {
             let mut log = reader.begin().map_err(failed)?;
             let head = log.head().map_err(failed)?;

@@ -118,7 +118,7 @@ pub(super) struct File {
     /// Limits on what clients have open.
     #[serde(default)]
     pub(super) limits: Limits,
-    /// What all caches keep together in memory at most; at least `16MiB`.
+    /// How much of the log, the view and answers is kept in memory at most; at least `16MiB`.
     #[schemars(with = "Option<Size>", extend("default" = format!("{}MiB", CacheSize::default().mib())))]
     pub(super) cache_size: Option<Spanned<String>>,
     /// What `/metrics` shows.
