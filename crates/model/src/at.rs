@@ -75,8 +75,19 @@ impl TimeContext {
     /// is that clocks skip or show twice, [`Zone`] says.
     ///
     /// # Errors
-    /// When the text is none of these, with what would be understood.
+    /// When the text is none of these, with what would be understood; and when no RFC 3339 could write the time.
     pub fn read(&self, text: &str) -> Result<At, String> {
+        let invalid = |why: String| format!("invalid time `{text}`: {why}");
+        let at = self.at(text)?;
+        let time = match at {
+            At::Now | At::Offset(_) => return Ok(at),
+            At::Time(time) => time,
+            At::Ago(duration) => self.now.minus(duration),
+        };
+        if time.is_writable() { Ok(at) } else { Err(invalid(far())) }
+    }
+
+    fn at(&self, text: &str) -> Result<At, String> {
         let invalid = |why: String| format!("invalid time `{text}`: {why}");
         let words = text.trim();
         let plain = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
@@ -119,7 +130,6 @@ impl TimeContext {
     }
 
     fn resolve(&self, day: Option<&str>, shown: Option<Time>, zone: &Zone) -> Result<Timestamp, String> {
-        let far = || "it is outside the years 0001 to 9999".to_owned();
         let today = zone.date(self.now).ok_or_else(far)?;
         let (date, latest) = match day {
             None => (today, true),
@@ -136,6 +146,10 @@ impl TimeContext {
         }
         Ok(found)
     }
+}
+
+fn far() -> String {
+    "it is outside the years 0001 to 9999".to_owned()
 }
 
 /// What a text of a date, a time of day and a zone is made of; at least one of the first two is there.

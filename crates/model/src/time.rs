@@ -11,6 +11,11 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(i64);
 
+/// 0001-01-01T00:00:00Z.
+const FIRST_MICROS: i64 = -62_135_596_800_000_000;
+/// The last microsecond of the year 9999.
+const LAST_MICROS: i64 = 253_402_300_799_999_999;
+
 impl Timestamp {
     /// From microseconds since the epoch.
     pub const fn from_micros(micros: i64) -> Self {
@@ -37,6 +42,11 @@ impl Timestamp {
     /// The second that it lies in, as people write moments.
     pub const fn to_the_second(self) -> Self {
         Timestamp(self.0.saturating_sub(self.0.rem_euclid(1_000_000)))
+    }
+
+    /// Whether it lies in the years 0001 to 9999 in UTC, which is what RFC 3339 and most readers of it can write.
+    pub fn is_writable(self) -> bool {
+        (FIRST_MICROS..=LAST_MICROS).contains(&self.0)
     }
 
     /// How long ago `earlier` was; zero when it was not.

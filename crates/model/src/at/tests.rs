@@ -133,6 +133,11 @@ fn what_is_not_understood_is_answered_with_what_would_be() {
         ("@", "use whole or decimal seconds since 1970"),
         ("@-5", "use whole or decimal seconds since 1970"),
         ("@1795183500000", "that is too late for seconds; did you mean `@1795183500`?"),
+        ("739945d", "it is outside the years 0001 to 9999"),
+        ("18446744073709551615ms ago", "it is outside the years 0001 to 9999"),
+        ("0001-01-01T00:00:00+01:00", "it is outside the years 0001 to 9999"),
+        ("9999-12-31T23:59:59-01:00", "it is outside the years 0001 to 9999"),
+        ("9999-12-31 23:59 -01:00", "it is outside the years 0001 to 9999"),
         ("5 m", "did you mean `5m ago`? "),
         ("2H", "did you mean `2h ago`? "),
         ("2 hours ago", "did you mean `2h ago`? "),
@@ -141,6 +146,9 @@ fn what_is_not_understood_is_answered_with_what_would_be() {
     ] {
         let error = utc.read(text).expect_err(text);
         assert!(error.starts_with(&format!("invalid time `{text}`: {why}")), "{error}");
+    }
+    for text in ["0001-01-01T00:00:00Z", "9999-12-31T23:59:59.999999Z", "739939d"] {
+        assert!(utc.read(text).is_ok(), "{text} is within the years 0001 to 9999");
     }
     let far = TimeContext::utc(Timestamp::from_micros(i64::MAX));
     assert!(far.read("14:05").is_err(), "a clock that is out of bounds is no reason to fail");

@@ -45,10 +45,10 @@ fn any_moment_is_answered_or_refused() {
     let mut world = Hostile::new();
     world.apply("east", "Pod", [pod("a", &[], true)]);
     let answered = [
-        "0000-01-01T00:00:00Z",
+        "0001-01-01T00:00:00Z",
         "1969-07-20T20:17:40.123456789Z",
         "1970-01-01T00:00%2B14:00",
-        "9999w",
+        "999w",
         "-1h",
         "yesterday%2002:30&tz=Europe/Berlin",
         "@0",
@@ -57,6 +57,9 @@ fn any_moment_is_answered_or_refused() {
         "",
     ];
     let refused = [
+        "0000-12-31T23:59:59Z",
+        "0001-01-01T00:00%2B14:00",
+        "999999w",
         "9999-12-31T23:59:59Z",
         "9223372036854775807",
         "9223372036854775808",
