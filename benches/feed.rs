@@ -16,11 +16,12 @@ use serde_json::{Value, json};
 use strandline_clock::testing::ManualClock;
 use strandline_log::{Appender, Batch, Begin, LogWriter, Observation, Observed, Phase};
 use strandline_model::{
-    At, CatalogFact, ClusterSpec, EnvironmentFilter, EnvironmentSpec, Kind, Labels, ResourceVersion, Source,
+    At, CatalogFact, ClusterSpec, EnvironmentFilter, EnvironmentSpec, Kind, Labels, ResourceVersion,
     TargetSpec, Timestamp, Uid, WatchKey,
 };
 use strandline_object::digest::Digest;
 use strandline_object::kube_event::EventType;
+use strandline_query::testing;
 use strandline_query::{
     ChangesFilter, EventFeedFilter, EventFilter, ListChanges, ListEvents, PageRequest, Queries, Question,
     Scope,
@@ -104,7 +105,7 @@ async fn play(appender: Appender, changes: usize, clock: &ManualClock) {
     let cluster = CatalogFact::Cluster(ClusterSpec { name: "one".into(), region: "eu".into() });
     let declared = (0..environments).map(|n| CatalogFact::from(environment(n)));
     let facts = std::iter::once(cluster).chain(declared).collect();
-    appender.declare(Source::Config, facts).await.expect("it is declared");
+    testing::declare(&appender, facts).await;
     let mut watches = Vec::new();
     for kind in [Kind::new("apps", "Deployment"), Kind::new("", "Event")] {
         let watch = WatchKey { cluster: "one".into(), kind, namespace: String::new() };

@@ -18,10 +18,11 @@ use strandline_gitlab::Membership;
 use strandline_log::{Appender, Batch, Begin, LogWriter, Observation, Observed, Phase};
 use strandline_model::{
     At, CatalogFact, ClusterSpec, EnvironmentFilter, EnvironmentSpec, GroupBy, Kind, Labels, ResourceVersion,
-    Source, TargetSpec, Tier, Timestamp, Uid, WatchKey,
+    TargetSpec, Tier, Timestamp, Uid, WatchKey,
 };
 use strandline_object::digest::Digest;
 use strandline_protocol::Trend;
+use strandline_query::testing;
 use strandline_query::{GetOverview, OverviewRows, PageRequest, Queries, Scope, TrendFilter};
 use strandline_sqlite::Watermark;
 use strandline_view::ruleset::RuleSet;
@@ -130,7 +131,7 @@ async fn play(appender: Appender, clock: Arc<History>, changes: usize) -> Timest
     let (end, environments) = (SystemClock.now(), PROJECTS * NAMES.len());
     let start = end.minus(WEEK + Duration::from_secs(3600));
     clock.0.store(start.as_micros(), Ordering::Relaxed);
-    appender.declare(Source::Config, facts()).await.expect("the catalog is declared");
+    testing::declare(&appender, facts()).await;
     let watch =
         |n: usize| WatchKey { cluster: cluster(n), kind: Kind::new("", "Pod"), namespace: String::new() };
     let mut epochs = Vec::new();

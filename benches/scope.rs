@@ -17,9 +17,10 @@ use strandline_gitlab::Membership;
 use strandline_log::{Appender, Batch, Begin, LogWriter, Observation, Observed, Phase};
 use strandline_model::{
     At, CatalogFact, ClusterSpec, CoverageMark, CoverageState, EnvironmentFilter, EnvironmentId,
-    EnvironmentSpec, GroupBy, Kind, Labels, ResourceVersion, Source, TargetSpec, Uid, WatchKey,
+    EnvironmentSpec, GroupBy, Kind, Labels, ResourceVersion, TargetSpec, Uid, WatchKey,
 };
 use strandline_object::digest::Digest;
+use strandline_query::testing;
 use strandline_query::{
     CoverageFilter, DeploymentFilter, GetOverview, GraphFilter, ImageFilter, PageRequest, Queries,
     ResourceFilter, ResourceSearch, Scope,
@@ -87,7 +88,7 @@ async fn play(appender: Appender) {
     let clusters =
         (0..CLUSTERS).map(|n| CatalogFact::Cluster(ClusterSpec { name: cluster(n), region: String::new() }));
     let environments = (0..ENVIRONMENTS).map(|n| CatalogFact::from(environment(n)));
-    appender.declare(Source::Config, clusters.chain(environments).collect()).await.expect("it is declared");
+    testing::declare(&appender, clusters.chain(environments).collect()).await;
     for n in 0..CLUSTERS {
         let watch = WatchKey { cluster: cluster(n), kind: Kind::new("", "Pod"), namespace: String::new() };
         let epoch = appender.begin(Begin::new(&watch, true)).await.expect("a run").epoch;

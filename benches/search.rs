@@ -17,10 +17,11 @@ use strandline_gitlab::Membership;
 use strandline_log::{Appender, Batch, Begin, LogWriter, Observation, Observed, Phase};
 use strandline_model::{
     At, CatalogFact, ClusterSpec, DeploymentId, DeploymentSpec, DeploymentStatus, EnvironmentSpec, Kind,
-    Labels, ResourceVersion, Source, TargetSpec, Uid, WatchKey,
+    Labels, ResourceVersion, TargetSpec, Uid, WatchKey,
 };
 use strandline_object::digest::Digest;
 use strandline_protocol::SearchType;
+use strandline_query::testing;
 use strandline_query::{Queries, Scope, Search};
 use strandline_sqlite::Watermark;
 use strandline_view::ruleset::RuleSet;
@@ -120,7 +121,7 @@ async fn play(appender: Appender, objects: usize) {
     let declared = (0..environments).map(|n| CatalogFact::from(environment(n)));
     let deployments: Vec<_> = (0..environments * 10).map(|n| deployment(n, &mut random)).collect();
     let facts = clusters.chain(declared).chain(deployments).collect();
-    appender.declare(Source::Config, facts).await.expect("it is declared");
+    testing::declare(&appender, facts).await;
     for of in 0..CLUSTERS {
         let watch = WatchKey { cluster: cluster(of), kind: Kind::new("", "Pod"), namespace: String::new() };
         let epoch = appender.begin(Begin::new(&watch, true)).await.expect("a run").epoch;

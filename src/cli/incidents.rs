@@ -18,7 +18,7 @@ use strandline_clock::testing::ManualClock;
 use strandline_log::{Appender, Batch, Begin, CatalogChange, Epoch, Observed, Phase};
 use strandline_model::{At, CatalogFact, EnvironmentId, ResourceVersion, Source, Timestamp, Uid, WatchKey};
 use strandline_object_diff::{Between, Class, Lens};
-use strandline_query::testing::{block_on, queries, record};
+use strandline_query::testing::{self, block_on, queries, record};
 use strandline_query::{
     CompareEnvironments, DiffEnvironment, ExplainEnvironment, GetEnvironmentOnset, OnsetFilter, PageRequest,
     Queries, Scope,
@@ -127,7 +127,7 @@ fn recorded(directory: &Path, clock: &Arc<ManualClock>) {
         let mut followed: Vec<Followed> = fleet.servers().iter().map(|_| Followed::default()).collect();
         set.set(now);
         let mut declared = catalog(&fleet);
-        appender.declare(Source::Config, declared.clone()).await.unwrap();
+        testing::declare(&appender, declared.clone()).await;
         while now < end {
             for (server, followed) in fleet.servers().iter().zip(&mut followed) {
                 followed.follow(server, &appender).await;

@@ -12,6 +12,8 @@ pub const UNAUTHORIZED: &str = "unauthorized";
 pub const NOT_SERVED: &str = "not_served";
 /// Of a gap: the cluster cannot list the kinds of an API group.
 pub const UNAVAILABLE: &str = "unavailable";
+/// Of a gap: nobody has watched the cluster yet.
+pub const NOT_WATCHED: &str = "not_watched";
 /// Of a gap: the first list is not complete.
 pub const LISTING: &str = "listing";
 /// Of a gap: nobody watched for a time, or the cluster no longer has the version from which the watch would resume.

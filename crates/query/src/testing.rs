@@ -6,7 +6,7 @@ mod objects;
 pub use history::{environments, mark, mover, say, small_history};
 pub use objects::{judged_fields, observation};
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -231,7 +231,8 @@ pub fn environment(project: &str, name: &str, targets: &[(&str, &str, &str)]) ->
     }
 }
 
-fn facts(environments: &[EnvironmentSpec]) -> Vec<CatalogFact> {
+/// Environments as facts, with the clusters that they look at.
+pub fn facts(environments: &[EnvironmentSpec]) -> Vec<CatalogFact> {
     let targets = environments.iter().flat_map(|environment| &environment.targets);
     let clusters: BTreeMap<_, _> = targets.map(|target| (&target.cluster, ())).collect();
     let cluster =
@@ -246,6 +247,8 @@ pub struct World {
     pub clock: Arc<ManualClock>,
     /// The newest offset after each step; before the first, zero.
     pub heads: Vec<Offset>,
+    /// The clusters of which somebody looked which kinds they have.
+    looked_at: BTreeSet<String>,
     rules: RuleSet,
     directory: TempDir,
     status: ViewStatus,
@@ -270,7 +273,8 @@ impl World {
         let clock = Arc::new(ManualClock::default());
         let status = ViewStatus::new(Watermark::default());
         let queries = reading(directory.path(), clock.clone(), status.clone());
-        let mut world = World { queries, clock, heads: vec![Offset::ZERO], rules, directory, status };
+        let (heads, looked_at) = (vec![Offset::ZERO], BTreeSet::new());
+        let mut world = World { queries, clock, heads, looked_at, rules, directory, status };
         world.go_on(events);
         world
     }
@@ -279,16 +283,18 @@ impl World {
     pub fn go_on(&mut self, events: impl IntoIterator<Item = Event>) {
         let first = self.heads.len();
         let (clock, start) = (self.clock.clone(), self.heads.last().copied().unwrap_or_default());
+        let mut looked_at = std::mem::take(&mut self.looked_at);
         let events: Vec<_> = events.into_iter().collect();
-        let heads = record(self.directory.path(), clock.clone(), |appender| async move {
+        let (heads, looked_at) = record(self.directory.path(), clock.clone(), |appender| async move {
             let mut heads = vec![start];
             for (step, event) in (first..).zip(&events) {
                 clock.set(World::time(step));
-                let head = write(&appender, step, event).await;
+                let head = write(&appender, step, event, &mut looked_at).await;
                 heads.push(head.unwrap_or(heads[heads.len() - 1]));
             }
-            heads
+            (heads, looked_at)
         });
+        self.looked_at = looked_at;
         self.heads.extend(&heads[1..]);
         self.project();
     }
@@ -353,11 +359,23 @@ impl World {
 }
 
 /// Writes an event and tells the newest offset where the log did.
-async fn write(appender: &Appender, step: usize, event: &Event) -> Option<Offset> {
+async fn write(
+    appender: &Appender,
+    step: usize,
+    event: &Event,
+    looked_at: &mut BTreeSet<String>,
+) -> Option<Offset> {
     let appended = match event {
         Event::Nothing => return None,
-        Event::Declare(environments) => appender.declare(Source::Config, facts(environments)).await,
-        Event::Catalog(facts) => appender.declare(Source::Config, facts.clone()).await,
+        Event::Declare(environments) => {
+            let facts = facts(environments);
+            look(appender, &facts, looked_at).await;
+            appender.declare(Source::Config, facts).await
+        }
+        Event::Catalog(facts) => {
+            look(appender, facts, looked_at).await;
+            appender.declare(Source::Config, facts.clone()).await
+        }
         Event::Apply(thing) => {
             let seen = Observed::Applied(thing.observation(step as u64));
             appender.append(batch(appender, thing.watch(), seen).await).await
@@ -378,6 +396,9 @@ async fn write(appender: &Appender, step: usize, event: &Event) -> Option<Offset
             appender.append(batch(appender, thing.watch(), thing.end(step as u64)).await).await
         }
         Event::Mark { cluster, kind, namespace, gap } => {
+            if kind.is_empty() {
+                looked_at.insert(cluster.clone());
+            }
             let kind = Kind::new("", kind.as_str());
             let watch = WatchKey { cluster: cluster.clone(), kind, namespace: namespace.clone() };
             let state = if *gap { CoverageState::Gap } else { CoverageState::Watched };
@@ -418,9 +439,21 @@ pub async fn observe(appender: &Appender, cluster: &str, seen: Observation) {
     appender.append(batch).await.expect("the log takes it");
 }
 
-/// The catalog holds exactly these environments.
-pub async fn declare(appender: &Appender, environments: &[EnvironmentSpec]) {
-    appender.declare(Source::Config, facts(environments)).await.expect("the log takes it");
+/// Declares exactly these facts, and lets somebody look which kinds their clusters have.
+pub async fn declare(appender: &Appender, facts: Vec<CatalogFact>) {
+    look(appender, &facts, &mut BTreeSet::new()).await;
+    appender.declare(Source::Config, facts).await.expect("the log takes it");
+}
+
+/// Lets somebody look which kinds the clusters among some facts have, but for those of which that is known.
+async fn look(appender: &Appender, facts: &[CatalogFact], known: &mut BTreeSet<String>) {
+    for fact in facts {
+        let CatalogFact::Cluster(cluster) = fact else { continue };
+        if known.insert(cluster.name.clone()) {
+            let mark = CoverageMark::watched(WatchKey::discovery(&cluster.name, ""), World::time(0));
+            appender.mark(mark).await.expect("the log takes it");
+        }
+    }
 }
 
 async fn batch(appender: &Appender, watch: WatchKey, seen: Observed) -> Batch {

@@ -24,7 +24,7 @@ use crate::http::auth::{AccessConfig, LocalAccess, TokenConfig, TokenHash};
 use crate::http::router::Router;
 use strandline_log::{Appender, Batch, Begin, Observed, Phase};
 use strandline_model::{AgentSpec, CatalogFact, ClusterSpec, Kind, Source, WatchKey};
-use strandline_query::testing::{World, judged_fields, observation};
+use strandline_query::testing::{World, declare, judged_fields, observation};
 use strandline_syntax::percent_encode;
 
 /// A world that a server on this machine tells of and that callers change.
@@ -70,7 +70,7 @@ impl Town {
             |name: &str| CatalogFact::Cluster(ClusterSpec { name: name.into(), region: String::new() });
         let fixed = AgentSpec::new("ops/agents:fixed".parse().expect("an agent's name"));
         let facts = vec![cluster("east"), cluster("west"), CatalogFact::Agent(Box::new(fixed))];
-        appender.declare(Source::Config, facts).await.expect("the log takes it");
+        declare(&appender, facts).await;
         let tokens = [
             token("web", &["shop/web"]),
             token("operator", &["ops/deploy"]),

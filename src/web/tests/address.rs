@@ -6,14 +6,14 @@ use super::{ask_of, holds, request, sound};
 use crate::app::AppState;
 use strandline_clock::SystemClock;
 use strandline_model::Timestamp;
-use strandline_query::testing::{Thing, apply_all, declare, environment, queries, record};
+use strandline_query::testing::{Thing, apply_all, declare, environment, facts, queries, record};
 use strandline_view::Projector;
 use strandline_view::ruleset::RuleSet;
 
 /// The state of a site that recorded an environment with a Pod in a directory.
 fn recorded(data: &std::path::Path) -> AppState {
     record(data, Arc::new(SystemClock), |appender| async move {
-        declare(&appender, &[environment("shop/web", "production", &[("east", "shop", "web")])]).await;
+        declare(&appender, facts(&[environment("shop/web", "production", &[("east", "shop", "web")])])).await;
         apply_all(&appender, 1, &[Thing::pod("east", "shop", "web")]).await;
     });
     let mut projector = Projector::open(data, RuleSet::default()).expect("the view opens");

@@ -12,7 +12,7 @@ use crate::web::environment::Shown;
 use strandline_clock::SystemClock;
 use strandline_model::{Health, Lane, Uid};
 use strandline_protocol::{Edge, Entry, Graph, Group, HealthHistory, Tally, Timeline};
-use strandline_query::testing::{self, Thing, apply_all, declare, queries, record};
+use strandline_query::testing::{self, Thing, apply_all, declare, facts, queries, record};
 use strandline_view::ruleset::RuleSet;
 use strandline_view::{Projector, ProjectorOptions};
 
@@ -214,8 +214,11 @@ async fn many_pods_are_counted_on_the_page_and_shown_below_their_owner() {
     };
     let pods: Vec<Thing> = (0..PODS).map(pod).collect();
     record(data.path(), Arc::new(SystemClock), |appender| async move {
-        declare(&appender, &[testing::environment("shop/web", "production", &[("east", "shop", "web")])])
-            .await;
+        declare(
+            &appender,
+            facts(&[testing::environment("shop/web", "production", &[("east", "shop", "web")])]),
+        )
+        .await;
         apply_all(&appender, 1, &[set]).await;
         apply_all(&appender, 2, &pods).await;
     });

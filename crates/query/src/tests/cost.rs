@@ -82,7 +82,7 @@ fn steps(world: &World) -> Vec<(&'static str, u64)> {
     ask(
         "coverage",
         &|| block_on(queries.ask(scope, At::Now, ListCoverage::new(any, page))).unwrap().items.len(),
-        2,
+        3,
     );
     ask("groups", &|| block_on(queries.ask(scope, At::Now, ListGroups::new(page))).unwrap().items.len(), 1);
     ask(

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::*;
+use crate::testing::{facts, record};
 use strandline_clock::testing::ManualClock;
-use strandline_log::WriterHealth;
-use strandline_model::{CoverageMark, Kind, Timestamp, WatchKey, reason};
+use strandline_log::{Appender, WriterHealth};
+use strandline_model::{CoverageMark, Kind, Source, Timestamp, WatchKey, reason};
 use strandline_sqlite::Watermark;
 use strandline_view::ViewStatus;
 
@@ -53,6 +54,42 @@ fn gaps(world: &World, at: At) -> Vec<(Timestamp, Option<Timestamp>, String)> {
 }
 
 #[test]
+fn of_a_cluster_that_nobody_watched_yet_nothing_is_known() {
+    let mut world = World::new([Event::Nothing]);
+    let declare = |world: &World, facts| {
+        let declare =
+            |appender: Appender| async move { appender.declare(Source::Config, facts).await.unwrap() };
+        record(world.directory(), world.clock.clone(), declare);
+    };
+    let declared = || facts(&[environment("shop/web", "production", &[("north", "shop", "web")])]);
+    declare(&world, declared());
+    let watch_of = |kind| watch("north", kind, "");
+    let listing = CoverageMark::gap(WatchKey::discovery("north", ""), World::time(4), reason::LISTING, "");
+    let seen = CoverageMark::watched(WatchKey::discovery("north", ""), World::time(5));
+    world.go_on([Event::Nothing, watched(watch_of("Pod"), 3), Event::Marked(listing), Event::Marked(seen)]);
+    let since = World::time(1);
+    let not_watched = |until| (since, until, reason::NOT_WATCHED.to_owned());
+    let listing = |until| (World::time(4), until, reason::LISTING.to_owned());
+    let times = [1, 2, 3, 4, 5].map(|step| gaps(&world, At::Time(World::time(step))));
+    let (over, listed) = (Some(World::time(4)), Some(World::time(5)));
+    let before = vec![not_watched(over)];
+    assert_eq!(times, [before.clone(), before.clone(), before, vec![listing(listed)], vec![]]);
+    let offsets = [3, 4, 5].map(|step| gaps(&world, At::Offset(world.heads[step])));
+    let open = vec![not_watched(None)];
+    assert_eq!(offsets, [open, vec![listing(None)], vec![]], "whatever else is watched of it");
+    let health = |step: usize| {
+        let at = At::Offset(world.heads[step]);
+        let answer = block_on(world.queries.ask(&Scope::everything(), at, GetEnvironment::new(&id())));
+        answer.unwrap().value.health.state
+    };
+    assert_eq!([3, 4, 5].map(health), [Some(Health::Unknown), Some(Health::Unknown), None]);
+    declare(&world, Vec::new());
+    declare(&world, declared());
+    world.go_on([Event::Nothing]);
+    assert_eq!(gaps(&world, At::Now), [], "declared again, it is as well known as before");
+}
+
+#[test]
 fn a_time_lies_in_the_gap_that_was_found_out_later_and_an_offset_does_not() {
     let mut world = unseen();
     let (offset, time) = (At::Offset(world.heads[5]), At::Time(World::time(5)));
@@ -94,7 +131,8 @@ fn a_gap_in_which_nothing_was_missed_is_none_of_a_time() {
     let coverage = |at| {
         let (all, any, page) = (Scope::everything(), CoverageFilter::default(), whole());
         let items = block_on(world.queries.ask(&all, at, ListCoverage::new(&any, &page))).unwrap().items;
-        items.iter().map(|item| item.gaps.len()).collect::<Vec<_>>()
+        let pods = items.iter().filter(|item| item.watch == watch("east", "Pod", ""));
+        pods.map(|item| item.gaps.len()).collect::<Vec<_>>()
     };
     assert_eq!((coverage(At::Now), coverage(At::Offset(world.heads[8]))), (vec![0], vec![1]));
 }

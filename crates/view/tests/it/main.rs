@@ -199,6 +199,8 @@ fn environment(name: &str, look: usize) -> CatalogFact {
 }
 
 async fn play(appender: &Appender, steps: &[Step]) {
+    let looked_at = CoverageMark::watched(WatchKey::discovery("one", ""), Timestamp::from_micros(1));
+    appender.mark(looked_at).await.unwrap();
     let mut epochs = Vec::new();
     for kind in 0..EVENTS_END {
         epochs.push(appender.begin(Begin::new(&watch(kind), true)).await.unwrap().epoch);
@@ -391,7 +393,7 @@ fn a_gap_makes_unknown_and_what_was_known_goes_on_after_it() {
                 .health
         })
     };
-    let (before, during, after) = (health(3), health(4), health(5));
+    let (before, during, after) = (health(4), health(5), health(6));
     assert_eq!((before.state, before.last_known), (Some(Health::Healthy), None));
     assert_eq!((during.state, during.last_known), (Some(Health::Unknown), Some(Health::Healthy)));
     assert_eq!(during.since, Timestamp::from_micros(1), "since the moment that the mark tells");
