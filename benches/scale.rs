@@ -165,7 +165,7 @@ fn grow(directory: &Path, fleet: &mut Fleet, (from, to): (u64, u64)) -> (Figures
         let (listed, _) = record(to - from, &|fleet| fleet.comes().expect("there are more"));
         let (changed, head) = record(to / 10, &Fleet::meanwhile);
         std::thread::sleep(REST);
-        let memory = Memory::now().expect("Linux tells it");
+        let memory = Memory::now().expect("the memory of this process");
         let figures = vec![
             figure("environments declared, till they can be asked for", "s", declared),
             figure("objects that come, till they can be asked for", "k/s", listed),
@@ -185,7 +185,7 @@ fn figure(name: &str, unit: &str, figure: f64) -> ((String, String), f64) {
     ((name.to_owned(), unit.to_owned()), figure)
 }
 
-/// Lets a process of its own serve what was recorded, and tells what it found.
+/// Lets a process of its own serve what was recorded, and returns what it found.
 fn served(directory: &Path, objects: u64, head: Offset) -> Figures {
     let program = std::env::current_exe().expect("this program");
     let mut command = Command::new(program);
@@ -215,7 +215,7 @@ fn serve(directory: &Path, objects: u64, changes: u64) {
     let print = |name: &str, unit: &str, figure: f64| println!("{name}\t{unit}\t{figure}");
     print("start, till everything can be asked for", "s", begun.elapsed().as_secs_f64());
     std::thread::sleep(REST);
-    print("memory after the start", "MB", Memory::now().expect("Linux tells it").settled);
+    print("memory after the start", "MB", Memory::now().expect("the memory of this process").settled);
     for (name, paths) in questions(objects, changes) {
         let mut caller = Caller::connect(address);
         // The first warms what is kept.
@@ -226,7 +226,7 @@ fn serve(directory: &Path, objects: u64, changes: u64) {
         print(&format!("{name}: the slowest of a hundred"), "ms", each[each.len() * 99 / 100]);
     }
     std::thread::sleep(REST);
-    let memory = Memory::now().expect("Linux tells it");
+    let memory = Memory::now().expect("the memory of this process");
     print("memory after all questions", "MB", memory.settled);
     print("memory of who serves, at most", "MB", memory.peak);
     stop.cancel();

@@ -61,7 +61,7 @@ impl Projection {
         if let ViewState::Current(checkpoint) = strandline_view::inspect(&self.data) {
             self.status.checkpoint().set(checkpoint);
         }
-        match Projector::open(&self.data, self.rebuild.options(self.rebuild.rules().rules)) {
+        match Projector::open(&self.data, self.rebuild.options_in_effect()) {
             Ok(mut projector) => {
                 let followed = loop {
                     match projector.step() {
@@ -172,7 +172,7 @@ impl Projection {
         if self.stopping.is_cancelled() {
             return Ok(false);
         }
-        let mut build = Build::open(&self.data, self.rebuild.options(self.rebuild.rules().rules))?;
+        let mut build = Build::open(&self.data, self.rebuild.options_in_effect())?;
         if !going_on {
             self.rebuild.begun(build.resumed_at());
         }

@@ -82,6 +82,11 @@ impl Rebuild {
         self.shared.options(rules)
     }
 
+    /// The same by the rules in effect.
+    pub(super) fn options_in_effect(&self) -> ProjectorOptions {
+        self.options(self.rules().rules)
+    }
+
     /// Whether a build waits to take the old view's place.
     pub(super) fn is_caught_up(&self) -> bool {
         self.shared.lock().caught_up.is_some()

@@ -74,7 +74,7 @@ impl Write<'_> {
             written += 1;
         }
         for fact in facts {
-            if self.put(source, fact)? { written += 1 } else { unchanged += 1 }
+            if self.take(source, fact)? { written += 1 } else { unchanged += 1 }
         }
         Ok(self.appended(written, unchanged))
     }
@@ -89,7 +89,7 @@ impl Write<'_> {
         let (mut written, mut unchanged) = (0, 0);
         for change in &decided.changes {
             let wrote = match change {
-                CatalogChange::Declare(fact) => self.put(decided.source, fact)?,
+                CatalogChange::Declare(fact) => self.take(decided.source, fact)?,
                 CatalogChange::Withdraw(kind, name) => {
                     let found = self.facts(*kind, BY_NAME, name)?;
                     found.iter().try_for_each(|found| self.withdraw(found))?;
@@ -116,6 +116,14 @@ impl Write<'_> {
                 Ok(declared.map(Option::unwrap_or_default))
             }
         }
+    }
+
+    /// Writes a fact that somebody declares, unless it repeats what holds.
+    fn take(&mut self, source: Source, fact: &CatalogFact) -> Result<bool> {
+        if let CatalogFact::Cluster(cluster) = fact {
+            self.begin_unwatched(&cluster.name)?;
+        }
+        self.put(source, fact)
     }
 
     pub(super) fn put(&mut self, source: Source, fact: &CatalogFact) -> Result<bool> {

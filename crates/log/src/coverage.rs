@@ -1,5 +1,7 @@
 //! Marks of coverage: which kinds are watched, and the gaps.
 
+use rusqlite::{OptionalExtension, params};
+
 use super::append::Appended;
 use super::draft::Draft;
 use super::error::LogError;
@@ -9,7 +11,7 @@ use super::live::key_of;
 use super::time_map::last_adoption;
 use super::transaction::Write;
 use super::types::ChangeType;
-use strandline_model::{CoverageMark, ResourceKey, Timestamp};
+use strandline_model::{CoverageMark, ResourceKey, Timestamp, WatchKey, reason};
 
 type Result<T> = std::result::Result<T, LogError>;
 
@@ -29,6 +31,25 @@ impl Write<'_> {
         let mark = &CoverageMark { since, ..mark.clone() };
         let written = self.fact(ChangeType::Coverage, &key, &to_json(mark)?, &mark.said())?.is_some();
         Ok(self.appended(usize::from(written), usize::from(!written)))
+    }
+
+    /// Begins the coverage of a cluster that is declared, if nobody has looked yet which kinds it has: until somebody does,
+    /// nothing of it is known.
+    pub(super) fn begin_unwatched(&mut self, cluster: &str) -> Result<()> {
+        let watch = WatchKey::discovery(cluster, "");
+        if self.last_mark_digest(&watch)?.is_none() {
+            let message = "nobody has watched the cluster yet";
+            self.mark(&CoverageMark::gap(watch, self.now, reason::NOT_WATCHED, message))?;
+        }
+        Ok(())
+    }
+
+    /// The digest of the newest mark of a watch.
+    pub(super) fn last_mark_digest(&self, watch: &WatchKey) -> Result<Option<[u8; 16]>> {
+        let sql = r#"SELECT l.digest FROM live l JOIN subject s ON s.id = l.subject_id JOIN kind k ON k.id = s.kind_id
+            WHERE k.cluster = ?1 AND k."group" = ?2 AND k.kind = ?3 AND s.namespace = ?4 AND s.name = '' AND s.uid = ''"#;
+        let key = params![watch.cluster, watch.kind.group, watch.kind.kind, watch.namespace];
+        Ok(self.connection.prepare_cached(sql)?.query_row(key, |row| row.get(0)).optional()?)
     }
 
     /// Writes a gap that is over. It is a subject of its own, so that retention does not take it for the state of the watch.

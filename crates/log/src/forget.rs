@@ -1,6 +1,6 @@
 //! Ends what only a person can know to be gone.
 
-use rusqlite::{OptionalExtension, params};
+use rusqlite::params;
 use thiserror::Error;
 
 use super::append::Epoch;
@@ -181,14 +181,6 @@ impl Write<'_> {
         let excluded = |why| state(CoverageMark::excluded(watch.clone(), self.now, why, ""));
         let watched = state(CoverageMark::watched(watch.clone(), self.now));
         Ok(!watched && !EXCLUDED.into_iter().any(excluded))
-    }
-
-    /// The digest of the newest mark of a watch.
-    fn last_mark_digest(&self, watch: &WatchKey) -> Result<Option<[u8; 16]>> {
-        let sql = r#"SELECT l.digest FROM live l JOIN subject s ON s.id = l.subject_id JOIN kind k ON k.id = s.kind_id
-            WHERE k.cluster = ?1 AND k."group" = ?2 AND k.kind = ?3 AND s.namespace = ?4 AND s.name = '' AND s.uid = ''"#;
-        let key = params![watch.cluster, watch.kind.group, watch.kind.kind, watch.namespace];
-        Ok(self.connection.prepare_cached(sql)?.query_row(key, |row| row.get(0)).optional()?)
     }
 }
 

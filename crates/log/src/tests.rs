@@ -246,7 +246,9 @@ async fn the_catalog_and_coverage_are_changes_and_repeat_nothing() {
     let session = log.appender.begin(Begin::new(&pods(), true)).await.unwrap();
     log.appender.append(batch(session.epoch, Phase::ListEnd, vec![], "3")).await.unwrap();
     log.stop();
-    let expected = ["declared one", "declared two", "withdrawn two", "declared one", "Watched", "Gap"];
+    // A cluster that nobody watches is a gap from its declaration on.
+    let expected =
+        ["Gap", "declared one", "Gap", "declared two", "withdrawn two", "declared one", "Watched", "Gap"];
     assert_eq!(told(dir.path()), expected);
 }
 

@@ -1,12 +1,14 @@
 //! A small world for tests: recorded by the log's writer, folded by the projector, ready to be asked.
 
+mod catalog;
 mod history;
 mod objects;
 
+pub use catalog::{declare, environment, facts};
 pub use history::{environments, mark, mover, say, small_history};
 pub use objects::{judged_fields, observation};
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -18,8 +20,8 @@ use strandline_clock::Clock;
 use strandline_clock::testing::ManualClock;
 use strandline_log::{Appender, Batch, Begin, LogReader, LogWriter, Observation, Observed, Phase};
 use strandline_model::{
-    CatalogFact, ChangedBy, ClusterSpec, CoverageMark, CoverageState, EnvironmentSpec, Kind, Offset,
-    ResourceVersion, Source, TargetSpec, Timestamp, Uid, WatchKey,
+    CatalogFact, ChangedBy, CoverageMark, CoverageState, EnvironmentSpec, Kind, Offset, ResourceVersion,
+    Timestamp, Uid, WatchKey,
 };
 use strandline_protocol::{Collapse, Graph};
 use strandline_sqlite::Watermark;
@@ -216,31 +218,6 @@ pub enum Event {
     },
 }
 
-/// An environment that finds the resources with a label `app`, or all of a namespace where that is empty.
-pub fn environment(project: &str, name: &str, targets: &[(&str, &str, &str)]) -> EnvironmentSpec {
-    let target = |&(cluster, namespace, app): &(&str, &str, &str)| TargetSpec {
-        cluster: cluster.into(),
-        namespace: namespace.into(),
-        labels: Some((!app.is_empty()).then(|| ("app".into(), app.into())).into_iter().collect()),
-        ..TargetSpec::default()
-    };
-    EnvironmentSpec {
-        region: if name.contains("us") { "us".into() } else { "eu".into() },
-        targets: targets.iter().map(target).collect(),
-        ..EnvironmentSpec::new(project, name)
-    }
-}
-
-/// Environments as facts, with the clusters that they look at.
-pub fn facts(environments: &[EnvironmentSpec]) -> Vec<CatalogFact> {
-    let targets = environments.iter().flat_map(|environment| &environment.targets);
-    let clusters: BTreeMap<_, _> = targets.map(|target| (&target.cluster, ())).collect();
-    let cluster =
-        |name: &String| CatalogFact::Cluster(ClusterSpec { name: name.clone(), region: "eu".into() });
-    let clusters = clusters.into_keys().map(cluster);
-    clusters.chain(environments.iter().cloned().map(CatalogFact::from)).collect()
-}
-
 /// A recorded world: every step happens a minute after the one before.
 pub struct World {
     pub queries: Queries,
@@ -368,14 +345,9 @@ async fn write(
     let appended = match event {
         Event::Nothing => return None,
         Event::Declare(environments) => {
-            let facts = facts(environments);
-            look(appender, &facts, looked_at).await;
-            appender.declare(Source::Config, facts).await
+            catalog::declare_beside(appender, facts(environments), looked_at).await
         }
-        Event::Catalog(facts) => {
-            look(appender, facts, looked_at).await;
-            appender.declare(Source::Config, facts.clone()).await
-        }
+        Event::Catalog(facts) => catalog::declare_beside(appender, facts.clone(), looked_at).await,
         Event::Apply(thing) => {
             let seen = Observed::Applied(thing.observation(step as u64));
             appender.append(batch(appender, thing.watch(), seen).await).await
@@ -437,23 +409,6 @@ pub async fn observe(appender: &Appender, cluster: &str, seen: Observation) {
     let watch = WatchKey { cluster: cluster.into(), kind, namespace: String::new() };
     let batch = batch(appender, watch, Observed::Applied(seen)).await;
     appender.append(batch).await.expect("the log takes it");
-}
-
-/// Declares exactly these facts, and lets somebody look which kinds their clusters have.
-pub async fn declare(appender: &Appender, facts: Vec<CatalogFact>) {
-    look(appender, &facts, &mut BTreeSet::new()).await;
-    appender.declare(Source::Config, facts).await.expect("the log takes it");
-}
-
-/// Lets somebody look which kinds the clusters among some facts have, but for those of which that is known.
-async fn look(appender: &Appender, facts: &[CatalogFact], known: &mut BTreeSet<String>) {
-    for fact in facts {
-        let CatalogFact::Cluster(cluster) = fact else { continue };
-        if known.insert(cluster.name.clone()) {
-            let mark = CoverageMark::watched(WatchKey::discovery(&cluster.name, ""), World::time(0));
-            appender.mark(mark).await.expect("the log takes it");
-        }
-    }
 }
 
 async fn batch(appender: &Appender, watch: WatchKey, seen: Observed) -> Batch {

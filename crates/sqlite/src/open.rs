@@ -162,21 +162,17 @@ fn prepare(connection: &Connection, role: Role) -> rusqlite::Result<()> {
             connection.pragma_update(None, "journal_mode", "wal")?;
             // After a burst the WAL's file is given back to the disk.
             connection.pragma_update(None, "journal_size_limit", 64 * 1024 * 1024)?;
-            // The view is written all over, the log at its end and where it keeps what is alive.
-            let cache = match role {
-                Role::ViewWriter | Role::ViewBuilder => -32_768,
-                _ => -16_384,
-            };
-            connection.pragma_update(None, "cache_size", cache)?;
             connection.pragma_update(None, "foreign_keys", false)?;
             match role {
+                // Of what it keeps of everything alive; how much of it a view keeps at hand its projector says.
+                Role::LogWriter => connection.pragma_update(None, "cache_size", -16_384)?,
                 // A page of the view that changes often is written to the file once for each checkpoint, and so seldom; the
                 // WAL then has at most as much as is kept of it.
                 Role::ViewWriter => connection.pragma_update(None, "wal_autocheckpoint", 16_384)?,
                 // Nobody reads beside a build, so that its WAL may grow to 128 MiB. That and its large transactions make
                 // waiting for the disk rare: a build need not do without it, and is resumed after a power cut as well.
                 Role::ViewBuilder => connection.pragma_update(None, "wal_autocheckpoint", 32_768)?,
-                _ => {}
+                Role::Reader | Role::Inspector | Role::Outsider => {}
             }
         }
     }

@@ -101,16 +101,22 @@ pub(super) struct Happening {
     version: u64,
     /// What becomes known later, by a chance of its own: the rest happens as it would without.
     later: Dice,
+    /// Clusters that somebody looks at before anything else happens.
+    looked_at: Vec<&'static str>,
 }
 
 impl Happening {
     pub(super) fn new(seed: u64, clock: std::sync::Arc<ManualClock>) -> Self {
-        let later = Dice(seed ^ 0x1A7E);
-        Happening { dice: Dice(seed), clock, now: World::time(0), version: 0, later }
+        let (later, mut first) = (Dice(seed ^ 0x1A7E), Dice(seed ^ 0xF125));
+        let looked_at = CLUSTERS.into_iter().filter(|_| first.chance(70)).collect();
+        Happening { dice: Dice(seed), clock, now: World::time(0), version: 0, later, looked_at }
     }
 
     /// Lets happen so many things more.
     pub(super) async fn go_on(&mut self, appender: &Appender, steps: usize) {
+        for cluster in std::mem::take(&mut self.looked_at) {
+            appender.mark(CoverageMark::watched(WatchKey::discovery(cluster, ""), self.now)).await.unwrap();
+        }
         for _ in 0..steps {
             self.pass_time();
             match self.dice.below(100) {

@@ -350,7 +350,7 @@ fn words(record: &Record) -> String {
         Change::Applied { key, uid, body, .. } => format!("{key:?} {uid:?} {:.9}", body),
         Change::Deleted { key, uid, cause, .. } => format!("{key:?} {uid:?} {cause:?}"),
         Change::Forgotten { key, uid, .. } => format!("{key:?} {uid:?}"),
-        Change::Coverage(mark) => format!("{mark:?}"),
+        Change::Coverage(mark) => format!("{:?} {:?} {}", mark.watch, mark.state, mark.reason),
         Change::Clock(mark) => format!("{mark:?}"),
         Change::Declared { fact, .. } => format!("{fact:?}"),
         Change::Withdrawn { kind, name, .. } => format!("{kind:?} {name}"),

@@ -84,6 +84,6 @@ fn a_view_of_another_log_is_told_and_built_anew() {
     build(two.path(), ProjectorOptions::small(RuleSet::default()), &Watermark::default()).unwrap();
     assert_eq!(
         Projector::open(two.path(), ProjectorOptions::small(RuleSet::default())).unwrap().checkpoint(),
-        Offset::new(2)
+        Offset::new(3)
     );
 }

@@ -370,8 +370,8 @@ fn a_circle_of_owners_ends_with_its_last_match() {
         let told = block_on(told(&queries, Offset::new(offset), "one")).unwrap();
         told.members.into_keys().collect::<Vec<_>>()
     };
-    assert_eq!(members(5), [uid(0, 0), uid(1, 0), uid(2, 0)]);
-    assert_eq!(members(6), [""; 0]);
+    assert_eq!(members(6), [uid(0, 0), uid(1, 0), uid(2, 0)]);
+    assert_eq!(members(7), [""; 0]);
 }
 
 #[test]
