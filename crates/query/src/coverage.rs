@@ -78,8 +78,9 @@ fn list(
     };
     for (kind, item) in &mut items {
         item.gaps = gaps_of_watch(view, moment, *kind, &item.watch.namespace)?;
-        // That a first list took its time is no error.
-        item.last_error = item.gaps.iter().find(|gap| gap.reason != reason::LISTING).cloned();
+        // That a first look and a first list took their time is no error.
+        let is_error = |gap: &&WatchGap| ![reason::NOT_WATCHED, reason::LISTING].contains(&&*gap.reason);
+        item.last_error = item.gaps.iter().find(is_error).cloned();
         let namespace = &item.watch.namespace;
         let held = match &in_sight {
             None => held(view, moment, *kind, namespace)?,

@@ -83,6 +83,14 @@ fn of_a_cluster_that_nobody_watched_yet_nothing_is_known() {
         answer.unwrap().value.health.state
     };
     assert_eq!([3, 4, 5].map(health), [Some(Health::Unknown), Some(Health::Unknown), None]);
+    let (all, any, page) = (Scope::everything(), CoverageFilter::default(), whole());
+    let watches = block_on(world.queries.ask(&all, At::Now, ListCoverage::new(&any, &page))).unwrap().items;
+    let discovery = watches.iter().find(|item| item.watch.is_discovery()).unwrap();
+    assert_eq!(
+        (discovery.gaps.len(), &discovery.last_error),
+        (2, &None),
+        "that it took its time is no error"
+    );
     declare(&world, Vec::new());
     declare(&world, declared());
     world.go_on([Event::Nothing]);
