@@ -6,9 +6,8 @@ use memchr::{memchr, memrchr};
 use rusqlite::{OptionalExtension, Row, named_params};
 
 use super::Place;
-use super::near::parts;
 use super::rank::{Candidate, Looked, best};
-use super::terms::{Finder, Term};
+use super::terms::{Finder, Term, parts};
 use crate::error::{Result, dated, gone_after};
 use crate::last_seen::LAST;
 use crate::{deployments, last_seen, resources};

@@ -5,19 +5,12 @@ use std::collections::BTreeSet;
 use super::Place;
 use super::images;
 use super::lines;
-use super::terms::{Finder, Term};
+use super::terms::{Finder, Term, parts};
 use crate::error::Result;
 use crate::words::{self, Of};
 use strandline_log::LogReader;
 use strandline_protocol::{SearchResults, UnknownWord};
 use strandline_syntax::diagnostics::closest;
-
-/// A part of a name that somebody may have meant: what has digits was made up by a controller.
-pub(super) fn parts(name: &str) -> impl Iterator<Item = &str> {
-    const CHARS_MIN: usize = 3;
-    let parts = name.split(|c: char| !c.is_alphanumeric());
-    parts.filter(|part| part.chars().count() >= CHARS_MIN && part.chars().all(char::is_alphabetic))
-}
 
 /// The words that are in no name that the caller sees, each with what may have been meant.
 pub(super) fn unknown(

@@ -52,6 +52,13 @@ impl SearchTerms {
     }
 }
 
+/// A part of a name that somebody may have meant: what has digits was made up by a controller.
+pub(super) fn parts(name: &str) -> impl Iterator<Item = &str> {
+    const CHARS_MIN: usize = 3;
+    let parts = name.split(|c: char| !c.is_alphanumeric());
+    parts.filter(|part| part.chars().count() >= CHARS_MIN && part.chars().all(char::is_alphabetic))
+}
+
 /// Words that are looked for.
 pub(super) struct Finder<'t>(Vec<Term<'t>>);
 
