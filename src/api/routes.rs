@@ -47,11 +47,11 @@ pub const ROUTES: &[Route<AppState>] = &[
     Route::at("/api/v1/watch").get(environments_and![HEALTH, FROM, TZ, TIMEOUT], |state, request| {
         Box::pin(watch::watch(state, request))
     }),
-    Route::at("/api/v1/changes").get(
+    Route::at("/api/v1/changes").cached().get(
         environments_and![SINCE, UNTIL, TYPE, BY, CONTROLLERS, FORMAT, AT, TZ, LIMIT, CONTINUE],
         |state, request| Box::pin(changes::list(state, request)),
     ),
-    Route::at("/api/v1/events").get(
+    Route::at("/api/v1/events").cached().get(
         environments_and![ENVIRONMENT, SINCE, UNTIL, TYPE, REASON, FORMAT, AT, TZ, LIMIT, CONTINUE],
         |state, request| Box::pin(events::list(state, request)),
     ),
