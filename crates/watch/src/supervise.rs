@@ -125,7 +125,6 @@ impl<S: Sink> Supervisor<S> {
                 self.discovery.confirm_all(self.clock.now());
                 self.discovered = (self.discovered.1, Some(self.clock.now()));
                 self.identify().await?;
-                self.discovery.watched().await?;
                 if unread.is_none() {
                     self.backoff.reset();
                 }
@@ -133,6 +132,8 @@ impl<S: Sink> Supervisor<S> {
                     self.ended(ended).await?;
                 }
                 self.reconcile(discovered).await?;
+                // Not before each of its kinds is, or is a gap: else an answer would call them known.
+                self.discovery.watched().await?;
                 match unread {
                     None => self.until_next(),
                     Some(_) => self.until_next().min(self.backoff.next()),
@@ -185,7 +186,7 @@ impl<S: Sink> Supervisor<S> {
                 }
                 changed = permissions.changed() => {
                     for (watch, permission) in changed {
-                        self.update_refused(watch, permission);
+                        self.update_refused(watch, permission).await?;
                     }
                 }
                 () = sleep_until(look_at) => {
@@ -213,16 +214,19 @@ impl<S: Sink> Supervisor<S> {
         }
         self.retire_removed_kinds().await?;
         self.compare_definitions().await?;
-        self.apply();
-        Ok(())
+        self.apply().await
     }
 
     /// A watch sees its kind or may not: another way may have to take its place.
-    fn update_refused(&mut self, watch: WatchKey, permission: WatchPermission) {
+    async fn update_refused(
+        &mut self,
+        watch: WatchKey,
+        permission: WatchPermission,
+    ) -> Result<(), AppendError> {
         if !watch.namespace.is_empty() {
-            return;
+            return Ok(());
         }
-        let Some(running) = self.running.get(&watch) else { return };
+        let Some(running) = self.running.get(&watch) else { return Ok(()) };
         let refusal = (watch.kind, running.planned.way);
         let changed = match permission {
             WatchPermission::Granted => self.refused.remove(&refusal),
@@ -230,8 +234,9 @@ impl<S: Sink> Supervisor<S> {
         };
         if changed {
             self.plan = plan(&self.settings, &self.watchers, &self.known, &self.refused);
-            self.apply();
+            self.apply().await?;
         }
+        Ok(())
     }
 
     /// Reads the credentials of the ways that have none yet, or failed with those that they have. Where some cannot be

@@ -70,6 +70,8 @@ impl<S: Sink> Supervisor<S> {
         // A watch that was confirmed less recently than every healthy one is in a gap of its own.
         let recent = limits.watch + limits.watch / 4 + limits.idle;
         let watches = self.sink.watches(&self.settings.name).await?;
+        let complete = watches.iter().filter(|(_, seen)| seen.is_some());
+        self.begun.extend(complete.map(|(watch, _)| watch.clone()));
         let seen = || watches.iter().filter_map(|(_, seen)| *seen);
         if let Some(newest) = seen().max() {
             let recent = i64::try_from(recent.as_micros()).unwrap_or(i64::MAX);
@@ -81,6 +83,8 @@ impl<S: Sink> Supervisor<S> {
             self.discovered.1 = Some(since);
         } else {
             self.discovery.gap(reason::LISTING, "its kinds are not known yet".to_owned()).await?;
+            // Nothing of any kind is known of the time since then either.
+            self.discovered.1 = Some(self.clock.now());
         }
         self.recalled = true;
         Ok(())
@@ -127,6 +131,7 @@ impl<S: Sink> Supervisor<S> {
                     self.sink.dismiss(mark, unfollow).await?;
                     self.settings.stats.forget(&watch);
                     self.missing.remove(&watch);
+                    self.begun.remove(&watch);
                 }
                 Retirement::Vanished(mark) => {
                     self.sink.mark(mark.clone()).await?;

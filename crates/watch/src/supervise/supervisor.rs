@@ -59,6 +59,8 @@ pub(super) struct Supervisor<S> {
     pub(super) breakdowns: Backoff,
     pub(super) tasks: JoinSet<Ended>,
     pub(super) running: BTreeMap<WatchKey, Running>,
+    /// Watches that say by themselves since when they are a gap: an earlier run or this one marked them before.
+    pub(super) begun: BTreeSet<WatchKey>,
     /// Watches that were cancelled, until they have ended.
     pub(super) stopping: BTreeSet<WatchKey>,
     /// What is still to be recorded of watches that ended.
@@ -107,6 +109,7 @@ impl<S: Sink> Supervisor<S> {
             breakdowns,
             tasks: JoinSet::new(),
             running: BTreeMap::new(),
+            begun: BTreeSet::new(),
             stopping: BTreeSet::new(),
             retirements: BTreeMap::new(),
             missing: BTreeMap::new(),

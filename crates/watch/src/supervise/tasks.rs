@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use futures_util::future::try_join_all;
 use tokio::task::JoinError;
 use tokio::time::Instant;
 
@@ -10,12 +11,12 @@ use super::supervisor::{Running, Supervisor};
 use crate::coverage::Coverage;
 use crate::list_watch::{End, Ended, ListWatch};
 use crate::sink::Sink;
-use strandline_log::AppendError;
+use strandline_log::{AppendError, Begin};
 use strandline_model::{CoverageMark, WatchKey, reason};
 
 impl<S: Sink> Supervisor<S> {
     /// Starts what is new, stops what is gone, and restarts what is served differently.
-    pub(super) fn apply(&mut self) {
+    pub(super) async fn apply(&mut self) -> Result<(), AppendError> {
         let (now, patience) = (Instant::now(), self.settings.limits.retirement_delay);
         let definitions = self.shared.definitions.clone();
         let Supervisor { running, stopping, plan, known, .. } = self;
@@ -43,23 +44,41 @@ impl<S: Sink> Supervisor<S> {
             }
             stays
         });
-        for (watch, planned) in self.plan.clone() {
-            // One that is still stopping is started when it has stopped.
-            if !self.running.contains_key(&watch) && !self.stopping.contains(&watch) {
-                self.start(watch, planned);
+        // One that is still stopping is started when it has stopped.
+        let waits = |watch: &WatchKey| !running.contains_key(watch) && !stopping.contains(watch);
+        let new: Vec<_> =
+            plan.iter().filter(|(watch, _)| waits(watch)).map(|(w, p)| (w.clone(), p.clone())).collect();
+        let mut coverages: Vec<_> = new.iter().map(|(watch, _)| self.coverage(watch)).collect();
+        let first = coverages.iter_mut().zip(&new).filter(|(_, (watch, _))| !self.begun.contains(watch));
+        // All at once, as each waits for the log.
+        let marked = first.map(|(coverage, (watch, _))| {
+            let sink = &self.sink;
+            async move {
+                // Its cursor lets a later run know of the gap, should this one not come to the watch itself.
+                sink.begin(Begin::new(watch, false)).await?;
+                coverage.first().await
             }
+        });
+        try_join_all(marked).await?;
+        for ((watch, planned), coverage) in new.into_iter().zip(coverages) {
+            self.begun.insert(watch.clone());
+            self.start(watch, planned, coverage);
         }
         self.settings.stats.set_watches(self.tasks.len());
+        Ok(())
     }
 
-    fn start(&mut self, watch: WatchKey, planned: Planned) {
+    fn coverage(&self, watch: &WatchKey) -> Coverage<S> {
+        let stats = Arc::clone(&self.settings.stats);
+        // Known before its first mark, so that it does not count as listed meanwhile.
+        stats.update(watch, |_| {});
+        let coverage = Coverage::new(watch.clone(), self.sink.clone(), Arc::clone(&self.clock), stats);
+        coverage.with_permissions(self.permissions.clone()).absent_until(self.discovered.0)
+    }
+
+    fn start(&mut self, watch: WatchKey, planned: Planned, coverage: Coverage<S>) {
         let Some(watcher) = self.watchers.get(planned.way) else { return };
         let (settings, sink) = (Arc::clone(&self.settings), self.sink.clone());
-        let stats = Arc::clone(&settings.stats);
-        // Known before its first mark, so that it does not count as listed meanwhile.
-        stats.update(&watch, |_| {});
-        let coverage = Coverage::new(watch.clone(), sink.clone(), Arc::clone(&self.clock), stats);
-        let coverage = coverage.with_permissions(self.permissions.clone()).absent_until(self.discovered.0);
         let shared = self.shared.clone();
         let definition = shared.definitions.settled(&watch.kind);
         let follow = ListWatch::new(
@@ -89,7 +108,8 @@ impl<S: Sink> Supervisor<S> {
             End::Cancelled if self.stopping.remove(&ended.watch) => {
                 // Served differently, or back already: it starts again.
                 if let Some(planned) = self.plan.get(&ended.watch).cloned() {
-                    self.start(ended.watch, planned);
+                    let coverage = self.coverage(&ended.watch);
+                    self.start(ended.watch, planned, coverage);
                     return Ok(());
                 }
                 let now = self.clock.now();

@@ -164,6 +164,8 @@ pub(super) struct Recorded {
     /// One word for each thing given, in order.
     pub(super) story: Vec<String>,
     pub(super) marks: Vec<CoverageMark>,
+    /// The same with those of first lists that are not complete.
+    pub(super) all_marks: Vec<CoverageMark>,
     pub(super) bodies: Vec<String>,
     /// Where every watch resumes when it begins.
     pub(super) stored: Option<String>,
@@ -201,6 +203,11 @@ impl Recorder {
 
     pub(super) fn story(&self) -> Vec<String> {
         self.with(|recorded| recorded.story.clone())
+    }
+
+    /// What was said of the discovery of kinds.
+    pub(super) fn discovery(&self) -> Vec<String> {
+        self.story().into_iter().filter(|said| said.starts_with("discovery ")).collect()
     }
 
     /// Waits until something is so.
@@ -302,6 +309,7 @@ impl Sink for Recorder {
             self.with(|recorded| recorded.story.push("waits".to_owned()));
             return future::pending().await;
         }
+        self.with(|recorded| recorded.all_marks.push(mark.clone()));
         // That a first list is not complete yet is how every story here begins.
         if mark.reason == "listing" {
             return Ok(Recorder::done());

@@ -216,7 +216,7 @@ async fn a_supervision_that_breaks_down_is_a_gap_of_its_cluster_and_starts_again
     let sink = Recorder::default();
     sink.with(|recorded| recorded.breaks = Some("identify"));
     let (task, cancel) = start(&server, settings(), &sink);
-    sink.until_recorded("watched").await;
-    assert_eq!(sink.story()[..2], ["discovery gap restarted", "discovery watched"]);
+    sink.until_recorded("discovery watched").await;
+    assert_eq!(sink.discovery(), ["discovery gap restarted", "discovery watched"]);
     end(task, &cancel).await;
 }

@@ -8,6 +8,7 @@ use super::fake::{Recorder, Reply, Server, event, object, page, settings};
 use crate::{Watcher, supervise};
 use strandline_clock::SystemClock;
 use strandline_log::AppendError;
+use strandline_model::{CoverageMark, CoverageState};
 
 pub(super) fn group(name: &str, resources: &[(&str, &str, &str)]) -> Value {
     let resources: Vec<Value> = resources
@@ -87,6 +88,23 @@ async fn kinds_come_and_go() {
 }
 
 #[tokio::test]
+async fn no_kind_counts_as_known_before_its_first_list() {
+    let server = cluster(Arc::new(AtomicBool::new(true))).await;
+    let sink = Recorder::default();
+    let (task, cancel) = start(&server, settings(), &sink);
+    sink.until("three kinds and discovery", |recorded| recorded.marks.len() == 4).await;
+    end(task, &cancel).await;
+    let marks = sink.with(|recorded| recorded.all_marks.clone());
+    let known = |mark: &CoverageMark| mark.watch.is_discovery() && mark.state == CoverageState::Watched;
+    let at = marks.iter().position(known).unwrap();
+    let gaps = marks[..at].iter().filter(|mark| mark.state == CoverageState::Gap);
+    let (mut watches, since): (Vec<_>, Vec<_>) = gaps.map(|gap| (gap.watch.to_string(), gap.since)).unzip();
+    watches.sort();
+    assert_eq!(watches, ["c/", "c/Node", "c/Pod", "c/Widget.acme.example"], "by offset");
+    assert!(since.iter().all(|since| *since <= marks[at].since), "by time: {marks:?}");
+}
+
+#[tokio::test]
 async fn namespaces_are_watched_one_by_one() {
     let server = cluster(Arc::default()).await;
     let sink = Recorder::default();
@@ -117,8 +135,8 @@ async fn a_cluster_that_does_not_answer_is_a_gap_until_it_does() {
     let (task, cancel) = start(&server, settings(), &sink);
     sink.until_recorded("discovery gap unreachable").await;
     up.store(true, Ordering::Relaxed);
-    sink.until_recorded("watched").await;
-    assert_eq!(sink.story()[..2], ["discovery gap unreachable", "discovery watched"]);
+    sink.until_recorded("discovery watched").await;
+    assert_eq!(sink.discovery(), ["discovery gap unreachable", "discovery watched"]);
     cancel.cancel();
     task.await.unwrap();
 }
@@ -140,8 +158,8 @@ async fn a_slow_cluster_is_waited_for_and_not_asked_twice() {
     let (task, cancel) = start(&server, settings, &sink);
     sink.until_recorded("discovery gap unreachable").await;
     gate.cancel();
-    sink.until_recorded("watched").await;
-    assert_eq!(sink.story()[..2], ["discovery gap unreachable", "discovery watched"]);
+    sink.until_recorded("discovery watched").await;
+    assert_eq!(sink.discovery(), ["discovery gap unreachable", "discovery watched"]);
     assert_eq!(server.requests().iter().filter(|path| *path == "/api").count(), 1);
     cancel.cancel();
     task.await.unwrap();
