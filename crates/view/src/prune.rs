@@ -232,9 +232,13 @@ fn walks(view: &Connection, any_kinds: bool) -> rusqlite::Result<Vec<Walk>> {
     for (table, expired) in dependents(any_kinds) {
         walks.push(Walk { expired, ..Walk::of(view, table)? });
     }
+    let rewritten = |table| Ok::<_, rusqlite::Error>(Walk { is_rewritten: true, ..Walk::of(view, table)? });
     for table in search_lines::TABLES {
-        walks.push(Walk { is_rewritten: true, ..Walk::of(view, table)? });
+        walks.push(rewritten(table)?);
     }
+    // Not before it is said of no environment that it had the image: another one may get the number.
+    walks.push(Walk { expired: unused("image", "image_use", "image_id"), ..Walk::of(view, "image")? });
+    walks.push(rewritten(search_lines::IMAGES)?);
     Ok(walks)
 }
 
@@ -263,12 +267,14 @@ fn floor_of_kind(table: &str) -> Option<String> {
     }
 }
 
+/// SQL that is true of rows of a table that no row of another names.
+fn unused(table: &str, by: &str, column: &str) -> String {
+    format!("NOT EXISTS (SELECT 1 FROM {by} WHERE {by}.{column} = {table}.id)")
+}
+
 /// What only intervals need, or what they count.
 fn dependents(any_kinds: bool) -> [(&'static str, String); 13] {
     let kept = "(SELECT max(from_offset) FROM stretch WHERE from_offset <= :floor)";
-    let unused = |table: &str, by: &str, column: &str| {
-        format!("NOT EXISTS (SELECT 1 FROM {by} WHERE {by}.{column} = {table}.id)")
-    };
     let happened = |table: &str| {
         format!(
             r#""offset" <= :floor

@@ -239,6 +239,7 @@ pub(super) fn rewrite(connection: &Connection, table: &str, key: &[i64]) -> rusq
     match (table, key) {
         ("resource_lines", [block]) => write_resources(connection, *block),
         ("deployment_lines", [block]) => write_deployments(connection, *block),
+        ("image_lines", [block]) => write_images(connection, *block),
         ("search_members", [environment, block]) => {
             let sql = "SELECT DISTINCT resource_id FROM membership INDEXED BY membership_by_resource
                 WHERE environment_id = ?1 AND resource_id >= ?2 AND resource_id < ?3";
@@ -255,9 +256,11 @@ pub(super) fn rewrite(connection: &Connection, table: &str, key: &[i64]) -> rusq
     }
 }
 
-/// The tables here, with what a pass of pruning writes anew.
+/// The tables here that a pass of pruning writes anew, but for the one of images.
 pub(super) const TABLES: [&str; 4] =
     ["resource_lines", "deployment_lines", "search_members", "image_members"];
+/// That one, which follows from a table that is pruned after those.
+pub(super) const IMAGES: &str = "image_lines";
 
 /// Writes which numbers of a block are left, as `sql` reads them.
 fn write_members(

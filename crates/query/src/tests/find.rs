@@ -266,9 +266,63 @@ fn what_retention_prunes_is_in_no_line() {
         let ones = (members.count_ones(), images.count_ones());
         (lines.contains("web-7f9c"), lines.contains("web-8a0d"), ones)
     };
+    let images = || {
+        let lines = "SELECT group_concat(lines, '') FROM image_lines";
+        let lines: String = view.query_row(lines, [], |row| row.get(0)).unwrap();
+        let of = |tag: &str| {
+            let sql = "SELECT EXISTS (SELECT 1 FROM image WHERE tag = ?1)";
+            let is_kept: bool = view.query_row(sql, [tag], |row| row.get(0)).unwrap();
+            (lines.contains(&format!("web:{tag}")), is_kept)
+        };
+        [of("1.0"), of("2.0")]
+    };
     assert_eq!(kept(), (true, true, (2, 2)));
+    assert_eq!(images(), [(true, true), (true, true)]);
     while projector.prune(&pruning).unwrap() {}
     assert_eq!(kept(), (false, true, (1, 1)));
+    assert_eq!(images(), [(false, false), (true, true)], "nothing runs the one that can still be asked for");
+}
+
+/// A number that is given again is that of another image: nobody sees it for what had the number before.
+#[test]
+fn an_image_that_takes_the_number_of_a_pruned_one_is_seen_by_its_own_readers_alone() {
+    let pod = |app: &str, image: &str| {
+        let metadata = json!({"namespace": "shop", "name": app, "labels": {"app": app}});
+        let spec = json!({"containers": [{"name": "main", "image": image}]});
+        json!({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec})
+    };
+    let environments = vec![
+        environment("shop/web", "production", &[("one", "shop", "web")]),
+        environment("shop/db", "production", &[("one", "shop", "db")]),
+    ];
+    let mut world = World::new([
+        Event::Declare(environments),
+        Event::Object(pod("db", "db:a")),
+        Event::Object(pod("web", "web:b")),
+        Event::Gone(pod("web", "web:b")),
+        Event::Nothing,
+    ]);
+    let pruning = Pruning::default();
+    pruning.request(PruneRequest { before: world.head(), kinds: Vec::new() });
+    let options = ProjectorOptions::small(RuleSet::default());
+    let mut projector = Projector::open(world.directory(), options).unwrap();
+    while projector.prune(&pruning).unwrap() {}
+    drop(projector);
+    world.go_on([Event::Object(pod("db", "db:c"))]);
+    let number = |tag: &str| -> i64 {
+        let sql = "SELECT id FROM image WHERE tag = ?1";
+        world.view().query_row(sql, [tag], |row| row.get(0)).unwrap()
+    };
+    assert_eq!(number("c"), number("a") + 1, "it is the number that web:b had");
+    let found = |project: &str| {
+        let (scope, search) = (
+            Scope::projects([project.to_owned()]),
+            Search::new("db".parse().unwrap(), &[SearchType::Images], 5),
+        );
+        names(&block_on(world.queries.ask(&scope, At::Now, search)).unwrap().value)
+    };
+    assert_eq!(found("shop/db"), ["exact db:c", "exact [db:a]"]);
+    assert_eq!(found("shop/web"), [""; 0]);
 }
 
 /// A search for what most things that are no resources are called like.
