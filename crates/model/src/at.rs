@@ -77,18 +77,16 @@ impl TimeContext {
     /// # Errors
     /// When the text is none of these, with what would be understood; and when no RFC 3339 could write the time.
     pub fn read(&self, text: &str) -> Result<At, String> {
-        let invalid = |why: String| format!("invalid time `{text}`: {why}");
-        let at = self.at(text)?;
-        let time = match at {
-            At::Now | At::Offset(_) => return Ok(at),
-            At::Time(time) => time,
-            At::Ago(duration) => self.now.minus(duration),
+        let within = |at: At| match at {
+            At::Time(time) if !time.is_writable() => Err(far()),
+            At::Ago(duration) if !self.now.minus(duration).is_writable() => Err(far()),
+            _ => Ok(at),
         };
-        if time.is_writable() { Ok(at) } else { Err(invalid(far())) }
+        self.meaning(text).and_then(within).map_err(|why| format!("invalid time `{text}`: {why}"))
     }
 
-    fn at(&self, text: &str) -> Result<At, String> {
-        let invalid = |why: String| format!("invalid time `{text}`: {why}");
+    /// What a text means, or why it means nothing.
+    fn meaning(&self, text: &str) -> Result<At, String> {
         let words = text.trim();
         let plain = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
         if words.eq_ignore_ascii_case("now") {
@@ -97,10 +95,10 @@ impl TimeContext {
         if plain(words) {
             let number = words.parse::<i64>().ok().and_then(|number| u64::try_from(number).ok());
             let offset = number.map(|number| At::Offset(Offset::new(number)));
-            return offset.ok_or_else(|| invalid("the offset is too large".to_owned()));
+            return offset.ok_or_else(|| "the offset is too large".to_owned());
         }
         if let Some(unix) = words.strip_prefix('@') {
-            return unix_seconds(unix).map(At::Time).map_err(invalid);
+            return unix_seconds(unix).map(At::Time);
         }
         if let Some(ago) = ago(words) {
             return Ok(At::Ago(ago));
@@ -109,11 +107,11 @@ impl TimeContext {
             return Ok(At::Time(time));
         }
         match self.civil(text) {
-            Some(found) => found.map(At::Time).map_err(invalid),
-            None => Err(invalid(match meant(&words.to_ascii_lowercase()) {
+            Some(found) => found.map(At::Time),
+            None => Err(match meant(&words.to_ascii_lowercase()) {
                 Some(near) => format!("did you mean `{near}`? {UNDERSTOOD}"),
                 None => UNDERSTOOD.to_owned(),
-            })),
+            }),
         }
     }
 
