@@ -6,7 +6,9 @@ module.exports = defineConfig({
   outputDir: process.env.STRANDLINE_BROWSER_OUTPUT,
   workers: 2,
   fullyParallel: true,
-  timeout: 60_000,
+  // Bounds on hanging, which a machine that does other things at the same time keeps too.
+  timeout: 120_000,
+  expect: { timeout: 20_000 },
   reporter: "line",
   // Pictures lie beside the flows that compare them, whatever the system.
   snapshotPathTemplate: "{testDir}/pictures/{arg}{ext}",

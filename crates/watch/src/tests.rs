@@ -8,6 +8,7 @@ mod definitions;
 mod fake;
 mod late;
 mod list_watch;
+mod namespaces;
 mod outages;
 mod removed;
 mod streaming;

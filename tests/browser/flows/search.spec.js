@@ -39,6 +39,30 @@ test("a key leads to the field, and arrows and Enter to a match", async ({ page 
   await expect(page).toHaveURL(href);
 });
 
+test("a match that is chosen stays chosen when the answer to more text comes", async ({ page }) => {
+  await page.goto("/coverage");
+  const held = [];
+  await page.route("**/search?q=shop", (route) => held.push(route));
+  await field(page).fill("sho");
+  const chosen = matches(page).filter({ hasText: scenario.environment }).first();
+  await expect(chosen).toBeVisible();
+  const asked = page.waitForRequest("**/search?q=shop");
+  await field(page).press("p");
+  await asked;
+  await expect(async () => {
+    await page.keyboard.press("ArrowDown");
+    await expect(chosen).toHaveAttribute("aria-selected", "true", { timeout: 100 });
+  }).toPass();
+  await page.locator("search-box .matches").evaluate((panel) => panel.querySelectorAll("a").forEach((one) => (one.dataset.old = "")));
+  await expect.poll(() => held.length).toBe(1);
+  await held[0].continue();
+  await expect(page.locator("search-box [data-old]")).toHaveCount(0);
+  await expect(chosen).toHaveAttribute("aria-selected", "true");
+  await expect(field(page)).toHaveAttribute("aria-activedescendant", await chosen.getAttribute("id"));
+  await page.keyboard.press("Enter");
+  await expect(page).toHaveURL(new RegExp(`/environments/${scenario.environment}$`));
+});
+
 test("Ctrl-K leads to the field, Escape closes the matches, Enter shows the page of all", async ({ page }) => {
   await page.goto(`/environments/${scenario.environment}`);
   await page.keyboard.press("Control+k");

@@ -81,9 +81,11 @@ class Suggestions {
       return made("div", { role: "group", "aria-labelledby": heading.id }, heading, ...options);
     });
     const none = answer.querySelector("main .empty, main .wrong");
+    // Who chose a match of an earlier answer has it still, wherever it stands now.
+    const chosen = this.active?.getAttribute("href");
     this.list.replaceChildren(...groups);
     const count = this.options.length;
-    this.choose(undefined);
+    this.choose(chosen && this.options.find((option) => option.getAttribute("href") === chosen));
     this.list.hidden = !count;
     this.panel.hidden = !(count || none) || document.activeElement !== this.field;
     this.field.setAttribute("aria-expanded", String(count > 0 && !this.panel.hidden));
