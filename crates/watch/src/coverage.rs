@@ -30,6 +30,8 @@ pub(super) struct Coverage<S> {
     confirmed_until: Option<Timestamp>,
     /// Changes since then are recorded of which it is not known when they happened.
     has_undated: bool,
+    /// The gap that is open, where it is the absence before this run and no earlier one that goes on.
+    is_absence: bool,
     permissions: Option<PermissionChanges>,
 }
 
@@ -43,6 +45,7 @@ impl<S: Sink> Coverage<S> {
             recorded: Recorded::Nothing,
             confirmed_until: None,
             has_undated: false,
+            is_absence: false,
             permissions: None,
         }
     }
@@ -132,6 +135,11 @@ impl<S: Sink> Coverage<S> {
         self.watched_after(false).await
     }
 
+    /// The same of what is asked anew and not followed: where only this process was away, nothing of it was missed.
+    pub(super) async fn watched_again(&mut self) -> Result<(), AppendError> {
+        self.watched_after(self.is_absence && self.is_gap(&[reason::RESTARTED])).await
+    }
+
     /// The same, and nothing was missed in the gap that ends here.
     pub(super) async fn watched_without_loss(&mut self) -> Result<(), AppendError> {
         self.watched_after(true).await
@@ -201,7 +209,7 @@ impl<S: Sink> Coverage<S> {
         self.recorded = Recorded::Gap(reason::REPLACED);
     }
 
-    /// An earlier run recorded everything up to that time, and the kind was not watched since.
+    /// An earlier run recorded everything up to that time, and nobody watched since.
     /// Returns whether that is a gap of its own in the log.
     pub(super) async fn resumed(&mut self, last_seen: Timestamp) -> Result<bool, AppendError> {
         self.confirmed_until = Some(last_seen);
@@ -209,7 +217,11 @@ impl<S: Sink> Coverage<S> {
         self.stats.update(&self.watch, |status| {
             status.confirmed_until = status.confirmed_until.max(Some(last_seen));
         });
-        self.gap_since(last_seen, reason::RESTARTED, "no watch of this kind was running".to_owned()).await
+        if !self.is_gap(&[reason::RESTARTED]) {
+            let message = "no watch was running".to_owned();
+            self.is_absence = self.gap_since(last_seen, reason::RESTARTED, message).await?;
+        }
+        Ok(self.is_absence)
     }
 
     /// The cluster did not show the kind then, so that nothing of it can have been missed before.

@@ -133,7 +133,7 @@ impl<S: Sink> Supervisor<S> {
                 }
                 self.reconcile(discovered).await?;
                 // Not before each of its kinds is, or is a gap: else an answer would call them known.
-                self.discovery.watched().await?;
+                self.discovery.watched_again().await?;
                 match unread {
                     None => self.until_next(),
                     Some(_) => self.until_next().min(self.backoff.next()),

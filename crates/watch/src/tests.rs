@@ -11,5 +11,6 @@ mod list_watch;
 mod namespaces;
 mod outages;
 mod removed;
+mod restarts;
 mod streaming;
 mod supervise;

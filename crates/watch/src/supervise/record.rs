@@ -61,7 +61,7 @@ impl<S: Sink> Supervisor<S> {
     }
 
     /// Reads from the log up to when earlier runs recorded everything that happened in the cluster: a gap of the whole
-    /// cluster begins there, until it answers again.
+    /// cluster begins there, until it answers again and each of its watches is a gap of its own.
     pub(super) async fn recall(&mut self) -> Result<(), AppendError> {
         if self.recalled {
             return Ok(());
@@ -70,15 +70,14 @@ impl<S: Sink> Supervisor<S> {
         // A watch that was confirmed less recently than every healthy one is in a gap of its own.
         let recent = limits.watch + limits.watch / 4 + limits.idle;
         let watches = self.sink.watches(&self.settings.name).await?;
-        let complete = watches.iter().filter(|(_, seen)| seen.is_some());
-        self.begun.extend(complete.map(|(watch, _)| watch.clone()));
+        self.earlier = watches.iter().filter_map(|(watch, seen)| Some((watch.clone(), (*seen)?))).collect();
         let seen = || watches.iter().filter_map(|(_, seen)| *seen);
         if let Some(newest) = seen().max() {
             let recent = i64::try_from(recent.as_micros()).unwrap_or(i64::MAX);
             let least = newest.as_micros().saturating_sub(recent);
             let since = seen().filter(|seen| seen.as_micros() >= least).min();
             let since = since.unwrap_or(newest);
-            self.discovery.confirm_all(since);
+            self.discovery.resumed(since).await?;
             // What the cluster did not show then and shows now came in between.
             self.discovered.1 = Some(since);
         } else {
@@ -132,6 +131,7 @@ impl<S: Sink> Supervisor<S> {
                     self.settings.stats.forget(&watch);
                     self.missing.remove(&watch);
                     self.begun.remove(&watch);
+                    self.earlier.remove(&watch);
                 }
                 Retirement::Vanished(mark) => {
                     self.sink.mark(mark.clone()).await?;

@@ -59,8 +59,10 @@ pub(super) struct Supervisor<S> {
     pub(super) breakdowns: Backoff,
     pub(super) tasks: JoinSet<Ended>,
     pub(super) running: BTreeMap<WatchKey, Running>,
-    /// Watches that say by themselves since when they are a gap: an earlier run or this one marked them before.
+    /// Watches that this run has marked: from then on they say by themselves since when they are a gap.
     pub(super) begun: BTreeSet<WatchKey>,
+    /// Up to when earlier runs recorded everything of watches that this run has not marked yet.
+    pub(super) earlier: BTreeMap<WatchKey, Timestamp>,
     /// Watches that were cancelled, until they have ended.
     pub(super) stopping: BTreeSet<WatchKey>,
     /// What is still to be recorded of watches that ended.
@@ -110,6 +112,7 @@ impl<S: Sink> Supervisor<S> {
             tasks: JoinSet::new(),
             running: BTreeMap::new(),
             begun: BTreeSet::new(),
+            earlier: BTreeMap::new(),
             stopping: BTreeSet::new(),
             retirements: BTreeMap::new(),
             missing: BTreeMap::new(),

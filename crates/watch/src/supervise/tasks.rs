@@ -52,8 +52,11 @@ impl<S: Sink> Supervisor<S> {
         let first = coverages.iter_mut().zip(&new).filter(|(_, (watch, _))| !self.begun.contains(watch));
         // All at once, as each waits for the log.
         let marked = first.map(|(coverage, (watch, _))| {
-            let sink = &self.sink;
+            let (sink, last_seen) = (&self.sink, self.earlier.get(watch));
             async move {
+                if let Some(last_seen) = last_seen {
+                    return coverage.resumed(*last_seen).await.map(|_| ());
+                }
                 // Its cursor lets a later run know of the gap, should this one not come to the watch itself.
                 sink.begin(Begin::new(watch, false)).await?;
                 coverage.first().await
@@ -62,6 +65,7 @@ impl<S: Sink> Supervisor<S> {
         try_join_all(marked).await?;
         for ((watch, planned), coverage) in new.into_iter().zip(coverages) {
             self.begun.insert(watch.clone());
+            self.earlier.remove(&watch);
             self.start(watch, planned, coverage);
         }
         self.settings.stats.set_watches(self.tasks.len());
