@@ -63,6 +63,11 @@ deb: static
 histories runs="200" changes="10000":
     STRANDLINE_HISTORIES={{runs}} STRANDLINE_HISTORY_CHANGES={{changes}} cargo test --release --test it -- --nocapture random_histories
 
+# All of what takes long, of which an ordinary run plays a fifth: the thousand simulated histories, the law of access, 5,000 streams; half an hour
+full:
+    STRANDLINE_FULL=1 cargo test -p strandline --lib -- catalog::law
+    STRANDLINE_FULL=1 cargo test --test it -- simulation streams
+
 # The properties among the tests against other cases than those of every day, and more of them
 laws times="20":
     STRANDLINE_FULL=1 PROPTEST_RNG_SEED=$(date +%s) PROPTEST_CASES=$((256 * {{times}})) STRANDLINE_LAWS={{times}} cargo test --release --lib

@@ -13,7 +13,7 @@ pub fn cases(few: u32) -> Config {
     Config::with_cases(few.saturating_mul(times.unwrap_or(1)))
 }
 
-/// How many of what takes long an ordinary run plays: a fifth, and all of it where `STRANDLINE_FULL` is set, as in `.ci/run`.
+/// How many of what takes long an ordinary run plays: a fifth, and all of it where `STRANDLINE_FULL` is set, as by `just full`.
 pub fn few_of(all: u32) -> u32 {
     if std::env::var_os("STRANDLINE_FULL").is_some() { all } else { all / 5 }
 }
