@@ -43,12 +43,9 @@ async fn define(plane: &ControlPlane) -> Result<()> {
     for definition in DEFINITIONS {
         plane.apply(definition).await?;
     }
-    let established = ["wait", "--for=condition=Established", "--timeout=60s"];
     let names = ["gitlabdeployments", "gitlabmonitorings"]
-        .map(|plural| format!("crd/{plural}.gitlabdeploymentcontroller.gitlab.com"));
-    let arguments: Vec<&str> = established.into_iter().chain(names.iter().map(String::as_str)).collect();
-    plane.kubectl(&arguments).await?;
-    Ok(())
+        .map(|plural| format!("{plural}.gitlabdeploymentcontroller.gitlab.com"));
+    plane.until_established(&names).await
 }
 
 fn deployment(spec: &str) -> String {

@@ -158,8 +158,7 @@ async fn a_real_hub_gives_its_managed_clusters_to_an_account_with_the_documents_
     let (plane, folder) = (ControlPlane::start().await?, tempfile::tempdir()?);
     // The hub is one of its own clusters. One account reads the hub, and another one is that of the cluster.
     plane.apply(DEFINITION).await?;
-    let defined = "crd/managedclusters.cluster.open-cluster-management.io";
-    plane.kubectl(&["wait", "--for=condition=Established", "--timeout=120s", defined]).await?;
+    plane.until_established(&["managedclusters.cluster.open-cluster-management.io"]).await?;
     for namespace in ["one", "strandline"] {
         plane.kubectl(&["create", "namespace", namespace]).await?;
         plane.kubectl(&["create", "serviceaccount", "strandline", "-n", namespace]).await?;

@@ -39,8 +39,7 @@ async fn cluster() -> Result<(ControlPlane, Helm)> {
         let path = folder.path().join(file);
         std::fs::write(&path, helm.definition(file)?)?;
         plane.kubectl(&["create", "-f", &path.display().to_string()]).await?;
-        let name = format!("crd/{resource}");
-        plane.kubectl(&["wait", "--for=condition=Established", "--timeout=60s", &name]).await?;
+        plane.until_established(&[resource]).await?;
     }
     Ok((plane, helm))
 }
@@ -103,8 +102,7 @@ async fn the_roles_for_hubs_open_what_they_say(plane: &ControlPlane, helm: &Helm
                 "versions": [{"name": version, "served": true, "storage": true, "schema":
                     {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}}}]}});
         plane.apply(&definition.to_string()).await?;
-        let name = format!("crd/{plural}.{group}");
-        plane.kubectl(&["wait", "--for=condition=Established", "--timeout=60s", &name]).await?;
+        plane.until_established(&[format!("{plural}.{group}")]).await?;
     }
     let chart = helm.chart();
     let mut arguments = vec!["template", "here", &chart, "--namespace", "strandline"];
@@ -129,10 +127,14 @@ async fn the_roles_for_hubs_open_what_they_say(plane: &ControlPlane, helm: &Helm
         ("watch", "secrets/strandline", "kube-system", true),
         ("list", "secrets/other", "kube-system", false),
     ] {
-        let mut question = vec!["auth", "can-i", verb, resource, account];
+        let mut question = vec![verb, resource, account];
         question.extend(["-n", namespace].iter().filter(|_| !namespace.is_empty()));
-        let asked = plane.kubectl(&question).await;
-        assert_eq!(asked.is_ok(), wanted, "{verb} {resource} in {namespace}: {asked:?}");
+        if wanted {
+            plane.until_allowed(&question).await?;
+            continue;
+        }
+        let asked = plane.kubectl(&[&["auth", "can-i"], &question[..]].concat()).await;
+        assert!(asked.is_err(), "{verb} {resource} in {namespace}: {asked:?}");
     }
     Ok(())
 }
@@ -201,8 +203,13 @@ async fn a_release_is_installed_upgraded_rolled_back_tested_and_removed() -> Res
         ("create", "pods", false),
         ("get", "nodes", true),
     ] {
-        let asked = plane.kubectl(&["auth", "can-i", verb, resource, account, "-A"]).await;
-        assert_eq!(asked.is_ok(), wanted, "{verb} {resource}");
+        let question = [verb, resource, account, "-A"];
+        if wanted {
+            plane.until_allowed(&question).await?;
+            continue;
+        }
+        let asked = plane.kubectl(&[&["auth", "can-i"], &question[..]].concat()).await;
+        assert!(asked.is_err(), "{verb} {resource}: {asked:?}");
     }
     records_with_the_rights_of_the_release(&plane, &helm).await?;
 

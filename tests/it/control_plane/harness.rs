@@ -136,6 +136,31 @@ impl ControlPlane {
         Err(format!("kubectl {}: {}: {}", args.join(" "), output.status, why.trim()).into())
     }
 
+    /// Waits until `auth can-i` with these arguments says yes: the API server learns of new roles and bindings a little later
+    /// than they are there.
+    pub(crate) async fn until_allowed(&self, question: &[&str]) -> Result<()> {
+        self.until_well(&[&["auth", "can-i"], question].concat()).await
+    }
+
+    /// Waits until custom kinds are established, which are named like `databases.example.dev`. Of a definition that nobody looked at
+    /// yet, `kubectl wait` says that it has no conditions, and waits no more.
+    pub(crate) async fn until_established(&self, names: &[impl AsRef<str>]) -> Result<()> {
+        let names: Vec<_> = names.iter().map(|name| format!("crd/{}", name.as_ref())).collect();
+        let wait = ["wait", "--for=condition=Established", "--timeout=5s"];
+        self.until_well(&wait.into_iter().chain(names.iter().map(String::as_str)).collect::<Vec<_>>()).await
+    }
+
+    /// Asks kubectl until it succeeds.
+    async fn until_well(&self, args: &[&str]) -> Result<()> {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            match self.kubectl(args).await {
+                Err(_) if Instant::now() < deadline => sleep(POLL).await,
+                answer => return answer.map(|_| ()),
+            }
+        }
+    }
+
     /// Applies manifests, YAML or JSON, as a user would.
     pub(crate) async fn apply(&self, manifests: &str) -> Result<String> {
         let mut file = NamedTempFile::new_in(self.dir.path())?;

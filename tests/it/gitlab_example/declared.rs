@@ -19,9 +19,8 @@ pub(super) async fn a_cluster_declares_an_environment(world: &World) -> Result<(
         plane.apply(definition).await?;
     }
     let definitions = ["gitlabdeployments", "gitlabmonitorings"]
-        .map(|plural| format!("crd/{plural}.gitlabdeploymentcontroller.gitlab.com"));
-    let wait = ["wait", "--for=condition=Established", "--timeout=60s", &definitions[0], &definitions[1]];
-    plane.kubectl(&wait).await?;
+        .map(|plural| format!("{plural}.gitlabdeploymentcontroller.gitlab.com"));
+    plane.until_established(&definitions).await?;
     plane.apply(&std::fs::read_to_string(world.file("manifests/my-compute-environment.yaml"))?).await?;
     plane.kubectl(&["create", "namespace", "my-compute-environment"]).await?;
     let create = ["create", "deployment", "compute", "--image=example.com/compute:1", "--replicas=2"];

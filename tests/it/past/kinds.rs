@@ -63,7 +63,7 @@ async fn until_in_version(server: &Server, version: &str) -> Result<()> {
 /// A kind is served in a newer version, cannot be converted for a while, and is removed.
 pub(super) async fn change_and_go(mut plane: ControlPlane) -> Result<()> {
     plane.apply(&definition(&["v1alpha1"], "{strategy: None}")).await?;
-    plane.kubectl(&["wait", "--for=condition=Established", "crd/gadgets.past.example"]).await?;
+    plane.until_established(&["gadgets.past.example"]).await?;
     plane.apply(&gadget("v1alpha1")).await?;
     let folder = tempfile::tempdir()?;
     let config =

@@ -153,10 +153,8 @@ async fn sow(plane: &ControlPlane, kinds: &[&CustomKind], time: Time) -> Result<
         return Ok(());
     }
     plane.apply(&list(kinds.iter().map(|kind| kind.definition(time)))).await?;
-    let names: Vec<String> =
-        kinds.iter().map(|kind| format!("customresourcedefinition/{}", kind.name())).collect();
-    let wait = ["wait", "--for=condition=Established", "--timeout=120s"];
-    plane.kubectl(&wait.into_iter().chain(names.iter().map(String::as_str)).collect::<Vec<_>>()).await?;
+    let names: Vec<_> = kinds.iter().map(|kind| kind.name()).collect();
+    plane.until_established(&names).await?;
     let instances = list(kinds.iter().flat_map(|kind| kind.instances(time)));
     // Established is said a little before it is served, and kubectl remembers what a kind was before.
     let mut tries = 0;
