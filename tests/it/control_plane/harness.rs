@@ -136,10 +136,17 @@ impl ControlPlane {
         Err(format!("kubectl {}: {}: {}", args.join(" "), output.status, why.trim()).into())
     }
 
-    /// Waits until `auth can-i` with these arguments says yes: the API server learns of new roles and bindings a little later
-    /// than they are there.
-    pub(crate) async fn until_allowed(&self, question: &[&str]) -> Result<()> {
-        self.until_well(&[&["auth", "can-i"], question].concat()).await
+    /// Fails unless `auth can-i` with these arguments says yes, where that is wanted, or else no. A yes is waited for: the API
+    /// server learns of new roles and bindings a little later than they are there.
+    pub(crate) async fn check_access(&self, question: &[&str], wanted: bool) -> Result<()> {
+        let question = [&["auth", "can-i"], question].concat();
+        if wanted {
+            return self.until_well(&question).await;
+        }
+        match self.kubectl(&question).await {
+            Err(_) => Ok(()),
+            Ok(answer) => Err(format!("kubectl {}: {}", question.join(" "), answer.trim()).into()),
+        }
     }
 
     /// Waits until custom kinds are established, which are named like `databases.example.dev`. Of a definition that nobody looked at

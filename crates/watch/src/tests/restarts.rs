@@ -24,8 +24,8 @@ async fn what_an_earlier_run_watched_is_a_gap_until_each_watch_has_resumed() {
     cancel.cancel();
     task.await.unwrap();
     let marks = sink.with(|recorded| recorded.all_marks.clone());
-    let told: Vec<_> = marks.iter().map(|mark| (mark.watch.to_string(), mark.reason.as_str())).collect();
-    let [cluster, first, second, answered, ..] = &told[..] else { panic!("{told:?}") };
+    let found: Vec<_> = marks.iter().map(|mark| (mark.watch.to_string(), mark.reason.as_str())).collect();
+    let [cluster, first, second, answered, ..] = &found[..] else { panic!("{found:?}") };
     assert_eq!(cluster, &("c/".to_owned(), "restarted"), "before anything is asked of the cluster");
     let mut kinds = [first, second];
     kinds.sort();
@@ -33,5 +33,5 @@ async fn what_an_earlier_run_watched_is_a_gap_until_each_watch_has_resumed() {
     assert_eq!(answered, &("c/".to_owned(), ""), "not before each of its watches is a gap");
     assert!(marks.iter().filter(|mark| mark.reason == "restarted").all(|mark| mark.since == seen));
     assert!(marks.iter().filter(|mark| mark.reason.is_empty()).all(|mark| mark.nothing_missed), "{marks:?}");
-    assert_eq!(told.len(), 6, "each is a gap once and watched once: {told:?}");
+    assert_eq!(found.len(), 6, "each is a gap once and watched once: {found:?}");
 }
