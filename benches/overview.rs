@@ -1,13 +1,12 @@
 //! The overview of an organization: 10,000 environments of 2,000 projects in 100 clusters, with a week of changes of
 //! health behind each, as users ask for it: production by region, now and a week ago, of a member of one group, by a
-//! label, by project, and all of it.
+//! label, by project, and all of it. Between any two questions a hundred Pods change.
 //!
 //! The mark is the design's: 5 ms now and twice that at a past moment. `STRANDLINE_BENCH_CHANGES` says how often the
 //! Pod of each environment changes; without it 100 times.
 
 mod common;
 
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant};
@@ -15,7 +14,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 use strandline_clock::{Clock, SystemClock};
 use strandline_gitlab::Membership;
-use strandline_log::{Appender, Batch, Begin, LogWriter, Observation, Observed, Phase};
+use strandline_log::{Appender, Batch, Begin, Epoch, LogWriter, Observation, Observed, Phase};
 use strandline_model::{
     At, CatalogFact, ClusterSpec, EnvironmentFilter, EnvironmentSpec, GroupBy, Kind, Labels, ResourceVersion,
     TargetSpec, Tier, Timestamp, Uid, WatchKey,
@@ -38,6 +37,9 @@ const REGIONS: [&str; 8] =
     ["us-east", "us-west", "eu-west", "eu-central", "ap-south", "ap-east", "sa-east", "af-south"];
 /// The environments of each project: a half serves users in a second region.
 const NAMES: [&str; 5] = ["production/a", "production/b", "staging", "qa", "review/app"];
+const ENVIRONMENTS: usize = PROJECTS * NAMES.len();
+/// Changes between any two questions, as in a tenth of a second of a busy organization.
+const BETWEEN: usize = 100;
 const WEEK: Duration = Duration::from_secs(7 * 24 * 3600);
 const ROUNDS: usize = 41;
 
@@ -48,6 +50,12 @@ struct History(AtomicI64);
 impl Clock for History {
     fn now(&self) -> Timestamp {
         Timestamp::from_micros(self.0.load(Ordering::Relaxed))
+    }
+}
+
+impl History {
+    fn set(&self, time: Timestamp) {
+        self.0.store(time.as_micros(), Ordering::Relaxed);
     }
 }
 
@@ -62,6 +70,10 @@ impl Random {
         z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
         ((z ^ (z >> 31)) % limit as u64) as usize
     }
+}
+
+fn watch(n: usize) -> WatchKey {
+    WatchKey { cluster: cluster(n), kind: Kind::new("", "Pod"), namespace: String::new() }
 }
 
 fn cluster(n: usize) -> String {
@@ -103,7 +115,7 @@ fn facts() -> Vec<CatalogFact> {
     let cluster = |n: usize| {
         CatalogFact::Cluster(ClusterSpec { name: cluster(n), region: REGIONS[n % REGIONS.len()].into() })
     };
-    let environments = (0..PROJECTS * NAMES.len()).map(|n| CatalogFact::from(environment(n)));
+    let environments = (0..ENVIRONMENTS).map(|n| CatalogFact::from(environment(n)));
     (0..CLUSTERS).map(cluster).chain(environments).collect()
 }
 
@@ -126,54 +138,62 @@ fn pod(environment: usize, version: usize, random: &mut Random) -> Observation {
     }
 }
 
-/// Writes a week of history and says when it began to be whole.
-async fn play(appender: Appender, clock: Arc<History>, changes: usize) -> Timestamp {
-    let (end, environments) = (SystemClock.now(), PROJECTS * NAMES.len());
-    let start = end.minus(WEEK + Duration::from_secs(3600));
-    clock.0.store(start.as_micros(), Ordering::Relaxed);
-    testing::declare(&appender, facts()).await;
-    let watch =
-        |n: usize| WatchKey { cluster: cluster(n), kind: Kind::new("", "Pod"), namespace: String::new() };
-    let mut epochs = Vec::new();
-    for n in 0..CLUSTERS {
-        epochs.push(appender.begin(Begin::new(&watch(n), true)).await.expect("a run").epoch);
-    }
-    let (mut random, mut version) = (Random(7), 0);
-    for round in 0..=changes {
-        let passed = WEEK.mul_f64(round as f64 / changes as f64) + Duration::from_secs(3600);
-        clock.0.store(start.plus(passed).as_micros(), Ordering::Relaxed);
-        let mut by_cluster: Vec<Vec<Observed>> = vec![Vec::new(); CLUSTERS];
-        // Each as often as another, but never all in turn.
-        for n in 0..environments {
-            let n = if round == 0 { n } else { random.below(environments) };
-            version += 1;
-            by_cluster[place(n)].push(Observed::Applied(pod(n, version, &mut random)));
+/// The organization's clusters, of which changes are written to a log.
+struct Organization {
+    appender: Appender,
+    clock: Arc<History>,
+    epochs: Vec<Epoch>,
+    random: Random,
+    version: usize,
+}
+
+impl Organization {
+    /// All that is declared, and each environment's Pod.
+    async fn begin(appender: Appender, clock: Arc<History>) -> Self {
+        testing::declare(&appender, facts()).await;
+        let mut epochs = Vec::new();
+        for n in 0..CLUSTERS {
+            epochs.push(appender.begin(Begin::new(&watch(n), true)).await.expect("a run").epoch);
         }
-        let batches = by_cluster.into_iter().enumerate().map(|(n, observed)| {
+        let mut organization = Organization { appender, clock, epochs, random: Random(7), version: 0 };
+        organization.change(0..ENVIRONMENTS).await;
+        organization
+    }
+
+    /// So many changes, each of any environment.
+    async fn change_any(&mut self, count: usize) {
+        let environments: Vec<usize> = (0..count).map(|_| self.random.below(ENVIRONMENTS)).collect();
+        self.change(environments).await;
+    }
+
+    /// Changes the Pods of these environments.
+    async fn change(&mut self, environments: impl IntoIterator<Item = usize>) {
+        let mut by_cluster: Vec<Vec<Observed>> = vec![Vec::new(); CLUSTERS];
+        for n in environments {
+            self.version += 1;
+            by_cluster[place(n)].push(Observed::Applied(pod(n, self.version, &mut self.random)));
+        }
+        let batches = by_cluster.into_iter().enumerate().filter(|(_, observed)| !observed.is_empty());
+        let batches = batches.map(|(n, observed)| {
             let cursor = Some(ResourceVersion::new("1"));
-            appender.append(Batch {
-                watch: watch(n),
-                epoch: epochs[n],
-                phase: Phase::Watch,
-                observed,
-                cursor,
-            })
+            let (watch, epoch) = (watch(n), self.epochs[n]);
+            self.appender.append(Batch { watch, epoch, phase: Phase::Watch, observed, cursor })
         });
         for done in futures_util::future::join_all(batches).await {
             done.expect("the log takes it");
         }
     }
-    start.plus(Duration::from_secs(3600))
-}
 
-fn record(directory: &Path, changes: usize) -> Timestamp {
-    let clock = Arc::new(History::default());
-    let (writer, appender) = LogWriter::open(directory, clock.clone()).expect("the log opens");
-    let thread = std::thread::spawn(move || writer.run());
-    let runtime = Runtime::new().expect("a runtime");
-    let start = runtime.block_on(play(appender, clock, changes));
-    thread.join().expect("the writer ends").expect("the writer ends well");
-    start
+    /// A week in which as many changes as there are environments came so many times; says when it began.
+    async fn live(&mut self, rounds: usize) -> Timestamp {
+        let start = SystemClock.now().minus(WEEK);
+        for round in 1..=rounds {
+            let passed = WEEK.mul_f64(round as f64 / rounds as f64);
+            self.clock.set(start.plus(passed));
+            self.change_any(ENVIRONMENTS).await;
+        }
+        start
+    }
 }
 
 /// A question, and who asks it.
@@ -220,31 +240,44 @@ fn main() {
     if std::env::args().any(|argument| argument == "--list") {
         return;
     }
-    let changes =
+    let rounds =
         std::env::var("STRANDLINE_BENCH_CHANGES").ok().and_then(|text| text.parse().ok()).unwrap_or(100);
     let directory = tempfile::tempdir().expect("a temporary directory");
+    let (begun, clock, runtime) =
+        (Instant::now(), Arc::new(History::default()), Runtime::new().expect("a runtime"));
+    let (writer, appender) = LogWriter::open(directory.path(), clock.clone()).expect("the log opens");
+    let writer = std::thread::spawn(move || writer.run());
+    clock.set(SystemClock.now().minus(WEEK + Duration::from_secs(3600)));
+    let mut organization = runtime.block_on(Organization::begin(appender, clock));
+    let start = runtime.block_on(organization.live(rounds));
+    println!("recorded {} changes in {:.1?}", (rounds + 1) * ENVIRONMENTS, begun.elapsed());
     let begun = Instant::now();
-    let start = record(directory.path(), changes);
-    println!("recorded {} changes in {:.1?}", (changes + 1) * PROJECTS * NAMES.len(), begun.elapsed());
-    let begun = Instant::now();
-    let mut projector = Projector::open(directory.path(), RuleSet::default()).expect("the view opens");
-    while projector.step().expect("the view is written").is_some() {}
-    println!("projected in {:.1?}", begun.elapsed());
-    drop(projector);
     let status = ViewStatus::new(Watermark::default());
+    let projector = Projector::open(directory.path(), RuleSet::default()).expect("the view opens");
+    let mut projector = projector.with_recent(status.recent());
+    let mut catch_up = || while projector.step().expect("the view is written").is_some() {};
+    catch_up();
+    println!("projected in {:.1?}", begun.elapsed());
     status.set_usable(true);
     let queries = Queries::new(directory.path(), 1, status, Arc::new(SystemClock));
-    let runtime = Runtime::new().expect("a runtime");
     let mut table = Table::new("overview");
     for (name, scope, request) in questions() {
         let ask = |at: At| {
             let answer = runtime.block_on(queries.ask(&scope, at, request.clone())).expect("an overview");
             std::hint::black_box(answer.value.totals.total);
         };
-        let [now, then] = in_turn(ROUNDS, [&mut || ask(At::Now), &mut || ask(At::Time(start))]);
+        let mut go_on = || {
+            organization.clock.set(SystemClock.now());
+            runtime.block_on(organization.change_any(BETWEEN));
+            catch_up();
+        };
+        let [_, now, then] =
+            in_turn(ROUNDS, [&mut go_on, &mut || ask(At::Now), &mut || ask(At::Time(start))]);
         table.row(name, "ms", now.median, None, Mark::AtMost(5.0));
         let peer = Some(("the same now", now.median));
         table.row(&format!("{name}, a week ago"), "ms", then.median, peer, Mark::RatioAtMost(2.0));
     }
     table.finish();
+    drop(organization);
+    writer.join().expect("the writer ends").expect("the writer ends well");
 }

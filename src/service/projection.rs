@@ -241,7 +241,8 @@ impl Projection {
     fn follow(&self, room: &mut FullDiskBackoff) -> Result<(), ProjectorError> {
         let Rules { version, rules } = self.rebuild.rules();
         let name = rules.name();
-        let mut projector = Projector::open(&self.data, self.rebuild.options(rules))?;
+        let projector = Projector::open(&self.data, self.rebuild.options(rules))?;
+        let mut projector = projector.with_recent(self.status.recent());
         room.end();
         // Who reads it on a full disk would not see what is written from now on.
         self.queries.reopen();

@@ -46,7 +46,7 @@ impl Question for ListCoverage {
     }
 
     fn answer(&self, context: Context<'_>) -> Result<Self::Answer> {
-        let Context { view, log, moment, scope, start } = context;
+        let Context { view, log, moment, scope, start, .. } = context;
         list(view, log, &moment, scope, &self.filter, &start)
     }
 }

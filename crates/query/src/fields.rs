@@ -140,7 +140,7 @@ fn place(last: i64, walks: &[Walk<'_>]) -> Vec<String> {
 }
 
 fn list(q: Context<'_>, resource: &ResourceRef, fields: &[Field]) -> Result<Page<FieldValue>> {
-    let Context { view, log, moment, scope, start } = q;
+    let Context { view, log, moment, scope, start, .. } = q;
     let held = resources::find(view, moment.offset, scope, resource, false)?;
     let last = start.after(0).parse().unwrap_or(i64::MAX);
     let versions = versions(view, &moment, scope, held.id.0, last)?;

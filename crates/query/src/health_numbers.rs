@@ -80,7 +80,6 @@ impl Question for CountHealth {
     type Answer = HealthNumbers;
 
     fn answer(&self, context: Context<'_>) -> Result<HealthNumbers> {
-        let Context { view, moment, scope, start, .. } = context;
         let in_use = EnvironmentFilter::default().in_use_by_default();
         let by_tier = GetOverview {
             filter: in_use,
@@ -89,8 +88,9 @@ impl Question for CountHealth {
             ..GetOverview::default()
         };
         let by_state = GetOverview { group_by: vec![GroupBy::State], ..GetOverview::default() };
-        let by_tier = overview::counts(view, &moment, scope, &start, &by_tier)?;
-        let by_state = overview::counts(view, &moment, scope, &start, &by_state)?;
+        let by_tier = overview::counts(&context, &by_tier)?;
+        let by_state = overview::counts(&context, &by_state)?;
+        let Context { view, moment, scope, .. } = context;
         let key = |group: &OverviewGroup, level: usize| group.keys.get(level).cloned().unwrap_or_default();
         let group = |group: &OverviewGroup| TierAndRegion {
             tier: key(group, 0),

@@ -48,7 +48,7 @@ impl Question for ListResourceVersions {
     /// [`QueryError::NotFound`] when the resource never existed up to that time, [`QueryError::Ambiguous`] when several
     /// clusters have the uid and none is named.
     fn answer(&self, context: Context<'_>) -> Result<Self::Answer> {
-        let Context { view, log, moment, scope, start } = context;
+        let Context { view, log, moment, scope, start, .. } = context;
         list(view, log, &moment, scope, &self.resource, self.bodies, &start)
     }
 }

@@ -51,6 +51,7 @@ mod scope;
 mod search;
 mod series;
 mod spans;
+mod standings;
 mod stretch;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;

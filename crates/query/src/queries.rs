@@ -1,7 +1,7 @@
 //! Answers questions on a pool of readers of the view and the log.
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
@@ -14,6 +14,7 @@ use crate::query_times::QueryTimes;
 use crate::question::{Context, Question};
 use crate::reader::{self, Patience, Reader};
 use crate::scope::Scope;
+use crate::standings::Standings;
 use crate::words;
 use strandline_clock::Clock;
 use strandline_log::{LogReader, WriterProblem};
@@ -68,7 +69,7 @@ struct Asked<Q> {
 }
 
 impl<Q: Question> Asked<Q> {
-    fn answer(&self, view: &Connection, log: &mut LogReader) -> Result<Q::Answer> {
+    fn answer(&self, view: &Connection, log: &mut LogReader, standings: &Standings) -> Result<Q::Answer> {
         let moment = match &self.held {
             Some(held) => held.found_again(view, log)?,
             None => {
@@ -76,7 +77,8 @@ impl<Q: Question> Asked<Q> {
             }
         };
         let (scope, start) = (self.scope.resolve(view)?, self.start.clone().at(moment.by_time()));
-        let context = Context { view, log: &mut *log, moment: moment.clone(), scope: &scope, start };
+        let (log_of, moment_of) = (&mut *log, moment.clone());
+        let context = Context { view, log: log_of, moment: moment_of, scope: &scope, standings, start };
         let placed =
             |error: QueryError| words::suggested(error.asked_at(moment.if_past()), view, &moment, &scope);
         self.question.answer(context).map_err(|error| placed(error).dated(log).or_lost(log))
@@ -104,6 +106,8 @@ impl From<usize> for Readers {
 #[derive(Clone)]
 pub struct Queries {
     pub(super) pool: Pool<Reader>,
+    /// Of the file that readers open from now on.
+    standings: CurrentStandings,
     status: ViewStatus,
     clock: Arc<dyn Clock>,
     /// The moment of all questions, where they are to agree with each other.
@@ -115,6 +119,26 @@ pub struct Queries {
     times: QueryTimes,
     /// Whose questions they are.
     pub(super) asker: Asker,
+}
+
+/// How environments stand in the file that is read, which another may replace; clones share it.
+#[derive(Clone)]
+struct CurrentStandings(Arc<Mutex<Standings>>);
+
+impl CurrentStandings {
+    fn of(status: &ViewStatus) -> Self {
+        CurrentStandings(Arc::new(Mutex::new(Standings::new(status.recent()))))
+    }
+
+    fn get(&self) -> Standings {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Another file takes the place of the one that is read.
+    fn renew(&self) {
+        let mut standings = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        *standings = standings.of_another_file();
+    }
 }
 
 impl std::fmt::Debug for Queries {
@@ -132,28 +156,37 @@ impl Queries {
         clock: Arc<dyn Clock>,
     ) -> Self {
         let (directory, Readers { count, cache }) = (directory.to_owned(), readers.into());
-        let of_log = status.clone();
+        let (of_log, standings) = (status.clone(), CurrentStandings::of(&status));
+        let of_readers = standings.clone();
         let open = move || {
-            let reader = Reader::open(&directory, cache / count.max(1))?;
+            let reader = Reader::open(&directory, cache / count.max(1), of_readers.get())?;
             // Files that took the place of ours hold something else.
             match of_log.is_log_displaced() {
                 false => Ok(reader),
                 true => Err("the data directory was removed or replaced".to_owned()),
             }
         };
-        Queries::over(Pool::new(count, open), status, clock)
+        Queries::over(Pool::new(count, open), standings, status, clock)
     }
 
     /// The same in a process that writes neither: nothing is left in the directory, and whoever keeps it is not disturbed.
     pub fn outside(directory: &Path, readers: usize, status: ViewStatus, clock: Arc<dyn Clock>) -> Self {
-        let directory = directory.to_owned();
-        Queries::over(Pool::new(readers, move || Reader::open_outside(&directory)), status, clock)
+        let (directory, standings) = (directory.to_owned(), CurrentStandings::of(&status));
+        let of_readers = standings.clone();
+        let open = move || Reader::open_outside(&directory, of_readers.get());
+        Queries::over(Pool::new(readers, open), standings, status, clock)
     }
 
-    fn over(pool: Pool<Reader>, status: ViewStatus, clock: Arc<dyn Clock>) -> Self {
+    fn over(
+        pool: Pool<Reader>,
+        standings: CurrentStandings,
+        status: ViewStatus,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
         let (longest, pages, asker) = (reader::LONGEST, PageKey::passing(), Asker::from(""));
         Queries {
             pool,
+            standings,
             status,
             clock,
             held: None,
@@ -207,13 +240,17 @@ impl Queries {
 
     /// Opens the files anew, after the view was swapped for another.
     pub fn reopen(&self) {
-        self.pool.reset();
+        self.replace(|| ());
     }
 
     /// Lets `swap` put another view into the place of the one that is read. Questions wait for it where they have to open
     /// the view; those at work go on with the one that they have.
     pub fn replace<R>(&self, swap: impl FnOnce() -> R) -> R {
-        self.pool.replace(swap)
+        self.pool.replace(|| {
+            let swapped = swap();
+            self.standings.renew();
+            swapped
+        })
     }
 
     /// How far the view is behind the log.
@@ -260,13 +297,13 @@ impl Queries {
         let asked = Asked { question, start, scope, now, at, held, live };
         let began = Instant::now();
         let here = if asked.question.is_short() {
-            self.read_here(|view, log| asked.answer(view, log))
+            self.read_here(|view, log, standings| asked.answer(view, log, standings))
         } else {
             None
         };
         let answer = match here {
             Some(answer) => answer,
-            None => self.read(move |view, log| asked.answer(view, log)).await,
+            None => self.read(move |view, log, standings| asked.answer(view, log, standings)).await,
         };
         self.times.observe(Q::NAME, began.elapsed());
         answer
@@ -279,7 +316,7 @@ impl Queries {
     pub async fn offset_of(&self, at: At) -> Result<Offset> {
         self.caught_up(at).await;
         let now = self.clock.now();
-        self.read(move |view, log| Ok(Moment::find(view, log, now, at, None)?.offset)).await
+        self.read(move |view, log, _| Ok(Moment::find(view, log, now, at, None)?.offset)).await
     }
 
     /// Whether one time is later than another, durations being counted back from a third one. An offset is compared by
@@ -311,7 +348,7 @@ impl Queries {
                 let offset = move |view: &Connection, log: &mut LogReader, at| {
                     Moment::find(view, log, now, at, None).map(|moment| moment.offset)
                 };
-                self.read(move |view, log| Ok(offset(view, log, one)? > offset(view, log, other)?)).await
+                self.read(move |view, log, _| Ok(offset(view, log, one)? > offset(view, log, other)?)).await
             }
         }
     }
@@ -328,7 +365,7 @@ impl Queries {
     /// Reads on a thread of the pool, from the view in one unchanging state.
     async fn read<T: Send + 'static>(
         &self,
-        answer: impl FnOnce(&Connection, &mut LogReader) -> Result<T> + Send + 'static,
+        answer: impl FnOnce(&Connection, &mut LogReader, &Standings) -> Result<T> + Send + 'static,
     ) -> Result<T> {
         if !self.status.is_usable() {
             let Progress { head, checkpoint } = self.progress();
@@ -337,7 +374,7 @@ impl Queries {
         let patience = Patience::on_thread(self.longest);
         let result = self.pool.run(&self.asker, move |reader, abandoned| {
             let mut read = reader.begin(patience, abandoned)?;
-            answer(&read.view, &mut read.log)
+            answer(&read.view, &mut read.log, read.standings)
         });
         self.reported(result.await?)
     }
@@ -346,7 +383,7 @@ impl Queries {
     /// would wait for something here or has taken too long.
     fn read_here<T>(
         &self,
-        answer: impl FnOnce(&Connection, &mut LogReader) -> Result<T>,
+        answer: impl FnOnce(&Connection, &mut LogReader, &Standings) -> Result<T>,
     ) -> Option<Result<T>> {
         if !self.status.is_usable() {
             return None;
@@ -354,7 +391,7 @@ impl Queries {
         let patience = Patience::on_worker(self.longest);
         let result = self.pool.run_here(&self.asker, |reader| {
             let mut read = reader.begin(patience, &Abandoned::default())?;
-            answer(&read.view, &mut read.log)
+            answer(&read.view, &mut read.log, read.standings)
         });
         match result?.map_err(QueryError::from).flatten() {
             // What SQLite refuses may be a lock, for which a thread of the pool waits.
@@ -385,7 +422,7 @@ impl Queries {
         }
         self.caught_up(at).await;
         let now = self.held.as_ref().map_or_else(|| self.clock.now(), |held| held.now);
-        let held = self.read(move |view, log| Moment::find(view, log, now, at, None)).await?;
+        let held = self.read(move |view, log, _| Moment::find(view, log, now, at, None)).await?;
         let held = held.with_live(self.live());
         Ok(Queries { held: Some(held), ..self.clone() })
     }

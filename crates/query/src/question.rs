@@ -10,6 +10,7 @@ use super::filters::PageRequest;
 use super::moment::Moment;
 use super::page::Start;
 use super::scope::ResolvedScope;
+use super::standings::Standings;
 use strandline_log::LogReader;
 
 /// A question, answered by [`Queries::ask`](super::Queries::ask).
@@ -48,6 +49,8 @@ pub struct Context<'a> {
     pub(super) log: &'a mut LogReader,
     pub(super) moment: Moment,
     pub(super) scope: &'a ResolvedScope,
+    /// How all environments stand now, as far as somebody asked.
+    pub(super) standings: &'a Standings,
     /// Where the page begins; of an answer without pages, the first page.
     pub(super) start: Start,
 }

@@ -9,6 +9,7 @@ use rusqlite::Connection;
 
 use crate::error::Result;
 use crate::scope;
+use crate::standings::Standings;
 use strandline_log::{LogReader, LogSnapshot};
 use strandline_sqlite::{Abandoned, LOCK_TIMEOUT};
 
@@ -46,6 +47,7 @@ impl Patience {
 pub(super) struct Reader {
     view: Connection,
     log: LogReader,
+    standings: Standings,
     deadline: Deadline,
 }
 
@@ -75,27 +77,35 @@ impl Deadline {
 
 impl Reader {
     /// Opens a reader that keeps at most about so many bytes in memory of what it read, one half of the view and one of the log.
-    pub(super) fn open(directory: &Path, cache: usize) -> std::result::Result<Self, String> {
+    pub(super) fn open(
+        directory: &Path,
+        cache: usize,
+        standings: Standings,
+    ) -> std::result::Result<Self, String> {
         let view = strandline_view::open_at_rest(directory).map_err(|error| error.to_string())?;
         strandline_sqlite::size_cache(&view, cache / 2).map_err(|error| error.to_string())?;
         let log = LogReader::open_at_rest(directory).and_then(|log| log.with_cache(cache / 2));
-        Reader::over(view, log.map_err(|error| error.to_string())?)
+        Reader::over(view, log.map_err(|error| error.to_string())?, standings)
     }
 
     /// The same in a process that writes neither, leaving no trace.
-    pub(super) fn open_outside(directory: &Path) -> std::result::Result<Self, String> {
+    pub(super) fn open_outside(directory: &Path, standings: Standings) -> std::result::Result<Self, String> {
         let view = strandline_view::open_outside(directory).map_err(|error| error.to_string())?;
         let log = LogReader::open_outside(directory).map_err(|error| error.to_string())?;
-        Reader::over(view, log)
+        Reader::over(view, log, standings)
     }
 
-    fn over(mut view: Connection, mut log: LogReader) -> std::result::Result<Self, String> {
+    fn over(
+        mut view: Connection,
+        mut log: LogReader,
+        standings: Standings,
+    ) -> std::result::Result<Self, String> {
         let deadline = Deadline::default();
         let (of_view, of_log) = (deadline.clone(), deadline.clone());
         scope::prepare(&view).map_err(|error| error.to_string())?;
         view.progress_handler(STEPS, Some(move || of_view.is_over())).map_err(|error| error.to_string())?;
         log.give_up_when(STEPS, move || of_log.is_over()).map_err(|error| error.to_string())?;
-        Ok(Reader { view, log, deadline })
+        Ok(Reader { view, log, standings, deadline })
     }
 
     /// Counts the steps that SQLite takes in the view from here on.
@@ -120,7 +130,7 @@ impl Reader {
         self.log.wait_for_locks(patience.lock)?;
         let (view, log) = (ViewSnapshot::begin(&self.view)?, self.log.begin()?);
         self.deadline.set(patience.longest, abandoned);
-        Ok(Snapshots { deadline: &self.deadline, view, log })
+        Ok(Snapshots { deadline: &self.deadline, view, log, standings: &self.standings })
     }
 }
 
@@ -132,6 +142,8 @@ pub(super) struct Snapshots<'a> {
     deadline: &'a Deadline,
     pub(super) view: ViewSnapshot<'a>,
     pub(super) log: LogSnapshot<'a>,
+    /// Of the file that the view is of.
+    pub(super) standings: &'a Standings,
 }
 
 impl Drop for Snapshots<'_> {

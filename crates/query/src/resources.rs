@@ -267,7 +267,7 @@ const BY_HEALTH: &str = select_resources!(
 
 /// A page of an environment's resources.
 fn list(context: Context<'_>, id: &EnvironmentId, filter: &ResourceFilter) -> Result<Page<Resource>> {
-    let Context { view, log, moment, scope, start } = context;
+    let Context { view, log, moment, scope, start, .. } = context;
     let (number, _) = environments::find(view, &moment, scope, id)?;
     let kinds = kinds::numbers(view, log, &filter.kinds)?;
     let mut items = members(view, moment.offset, number, (filter, kinds), &start)?;

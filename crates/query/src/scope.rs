@@ -2,6 +2,8 @@
 //!
 //! Why: docs/decisions/0018-scopes-are-part-of-the-sql.md.
 
+use std::collections::HashSet;
+
 use rusqlite::{Connection, OptionalExtension, params};
 use serde::Serialize;
 
@@ -185,6 +187,20 @@ impl ResolvedScope {
         self.0.is_none()
     }
 
+    /// The audiences that it belongs to, for what is kept outside of the view.
+    pub(super) fn audiences(&self, view: &Connection) -> rusqlite::Result<Audiences> {
+        if self.is_everything() {
+            return Ok(Audiences(None));
+        }
+        let all = |sql: &str| {
+            view.prepare_cached(sql)?
+                .query_map([], |row| row.get(0))?
+                .collect::<rusqlite::Result<HashSet<i64>>>()
+        };
+        let sees = all("SELECT audience FROM temp.sight_sees")?;
+        Ok(Audiences(Some((sees, all("SELECT audience FROM temp.sight_reads")?))))
+    }
+
     /// What `:scope` is bound to.
     pub(super) fn as_sql(&self) -> Option<i64> {
         self.0.as_ref().map(|sets| sets.since)
@@ -210,6 +226,21 @@ impl ResolvedScope {
             })?;
         }
         Ok(Some(since))
+    }
+}
+
+/// The audiences whose environments a scope sees, and those of which it reads them; none where nothing is hidden.
+pub(super) struct Audiences(Option<(HashSet<i64>, HashSet<i64>)>);
+
+impl Audiences {
+    /// Whether it sees that there is an environment of an audience.
+    pub(super) fn see(&self, audience: i64) -> bool {
+        self.0.as_ref().is_none_or(|(sees, _)| sees.contains(&audience))
+    }
+
+    /// Whether it may read what an environment of an audience holds.
+    pub(super) fn read(&self, audience: i64) -> bool {
+        self.0.as_ref().is_none_or(|(_, reads)| reads.contains(&audience))
     }
 }
 

@@ -194,7 +194,7 @@ fn words<'a>(view: &Connection, log: &mut LogReader, search: &'a ResourceSearch)
 }
 
 fn list(q: Context<'_>, search: &ResourceSearch) -> Result<Page<FoundResource>> {
-    let Context { view, log, moment, scope, start } = q;
+    let Context { view, log, moment, scope, start, .. } = q;
     let mut found = found(view, log, &moment, scope, search, &start)?;
     let next = start.finish(moment.offset, &mut found, |(number, _)| vec![number.to_string()]);
     let mut items = Vec::with_capacity(found.len());

@@ -26,7 +26,7 @@ use strandline_model::{
 use strandline_protocol::{Collapse, Graph};
 use strandline_sqlite::Watermark;
 use strandline_view::ruleset::RuleSet;
-use strandline_view::{Projector, ProjectorOptions, ViewStatus};
+use strandline_view::{Projector, ProjectorOptions, RecentChanges, ViewStatus};
 
 /// All of a list in one page.
 pub fn whole() -> PageRequest {
@@ -280,7 +280,8 @@ impl World {
     pub fn project(&self) {
         let mut projector =
             Projector::open(self.directory.path(), ProjectorOptions::small(self.rules.clone()))
-                .expect("the view opens");
+                .expect("the view opens")
+                .with_recent(self.status.recent());
         while projector.step().expect("the view takes the log").is_some() {}
         self.status.head().set(self.head());
         self.status.checkpoint().set(projector.checkpoint());
@@ -322,6 +323,11 @@ impl World {
         let view = strandline_view::open_reader(self.directory.path()).expect("the view can be read");
         super::scope::prepare(&view).expect("a scope's sets find room");
         view
+    }
+
+    /// Which environments changed lately.
+    pub fn recent(&self) -> &RecentChanges {
+        self.status.recent()
     }
 
     /// Where log and view are.

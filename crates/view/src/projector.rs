@@ -11,6 +11,7 @@ use super::error::ProjectorError;
 use super::options::{ProjectorOptions, Sizes};
 use super::prune::{self, Pass, Pruning};
 use super::reading::{Batch, Position, Reading};
+use super::recent::RecentChanges;
 use super::ruleset::RuleSet;
 use super::{apply, file, floors};
 use strandline_clock::mark;
@@ -34,6 +35,7 @@ pub struct Projector {
     position: Position,
     sizes: Sizes,
     pass: Option<Pass>,
+    recent: RecentChanges,
     files: Identities,
 }
 
@@ -89,8 +91,15 @@ impl Projector {
             position: Position { checkpoint, swept },
             sizes,
             pass: None,
+            recent: RecentChanges::default(),
             files,
         })
+    }
+
+    /// The same, which says here which environments changed.
+    #[must_use]
+    pub fn with_recent(self, recent: &RecentChanges) -> Self {
+        Projector { recent: recent.clone(), ..self }
     }
 
     /// The last offset applied.
@@ -114,6 +123,7 @@ impl Projector {
         let Some(first) = self.reading.next(self.position)? else { return Ok(None) };
         match self.apply(first) {
             Ok((touched, position)) => {
+                self.recent.add(self.position.checkpoint, position.checkpoint, &touched.environments);
                 self.position = position;
                 Ok(Some(touched))
             }

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::due::NextDue;
 use super::prune::Pruning;
+use super::recent::RecentChanges;
 use strandline_log::{WriterHealth, WriterProblem};
 use strandline_model::Offset;
 use strandline_sqlite::Watermark;
@@ -16,6 +17,7 @@ pub struct ViewStatus {
     checkpoint: Watermark,
     pruning: Pruning,
     due: NextDue,
+    recent: RecentChanges,
     flags: Arc<Flags>,
     writer: WriterHealth,
 }
@@ -70,6 +72,11 @@ impl ViewStatus {
     /// When something in the view is to be judged anew next.
     pub fn due(&self) -> &NextDue {
         &self.due
+    }
+
+    /// Which environments changed lately.
+    pub fn recent(&self) -> &RecentChanges {
+        &self.recent
     }
 
     /// Changes in the log that the view does not hold yet.

@@ -238,7 +238,7 @@ fn told(
 }
 
 fn list(q: Context<'_>, filter: &ImageFilter) -> Result<Page<ImageUse>> {
-    let Context { view, log, moment, scope, start } = q;
+    let Context { view, log, moment, scope, start, .. } = q;
     let span = span(log, &moment, filter)?;
     let environment = match &filter.environment {
         Some(id) => Some(environments::number(view, &moment, scope, id)?),

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 
 use crate::overview::interner::Interner;
-use crate::overview::keys::{Facts, Grouping};
+use crate::overview::keys::{Facts, Grouping, Keys};
 use crate::overview::shortlist::Shortlist;
 use strandline_model::{EnvironmentId, Health, HealthCounts, Timestamp, attention};
 use strandline_protocol::{Overview, OverviewCounts, OverviewEnvironment, OverviewGroup};
@@ -42,8 +42,8 @@ pub(super) struct Fold {
 struct Groups {
     grouping: Grouping,
     groups: HashMap<Vec<u32>, Group>,
-    /// The keys of one environment, kept to be filled again.
-    keys: Vec<Vec<u32>>,
+    /// Those of one environment.
+    keys: Keys,
 }
 
 /// What a fold amounts to.
@@ -119,35 +119,39 @@ impl Fold {
 
 impl Groups {
     fn new(grouping: Grouping) -> Self {
-        Groups { grouping, groups: HashMap::new(), keys: Vec::new() }
+        Groups { grouping, groups: HashMap::new(), keys: Keys::default() }
     }
 
     fn take(&mut self, facts: &Facts<'_>, row: &Row<'_>, texts: &mut Interner) -> serde_json::Result<()> {
-        self.keys.clear();
         self.grouping.keys(facts, texts, &mut self.keys)?;
-        for key in &self.keys {
+        for key in self.keys.iter() {
             // Nearly always the group is there, and its key need not be copied.
             match self.groups.get_mut(key) {
                 Some(group) => group.take(row),
-                None => self.groups.entry(key.clone()).or_default().take(row),
+                None => self.groups.entry(key.to_vec()).or_default().take(row),
             }
         }
         Ok(())
     }
 
     fn finish(self, limit: usize, totals: OverviewCounts, texts: &Interner) -> Overview {
-        let told = |(keys, group): (Vec<u32>, Group)| OverviewGroup {
+        let mut groups: Vec<_> = self.groups.into_iter().collect();
+        let in_order = |(a, one): &(Vec<u32>, Group), (b, other): &(Vec<u32>, Group)| {
+            let urgency = |group: &Group| attention(group.counts.health);
+            urgency(one).cmp(&urgency(other)).then_with(|| texts.compare(a, b))
+        };
+        let left_out = groups.len().saturating_sub(limit);
+        if left_out > 0 {
+            groups.select_nth_unstable_by(limit, in_order);
+            groups.truncate(limit);
+        }
+        groups.sort_unstable_by(in_order);
+        let groups = groups.into_iter().map(|(keys, group)| OverviewGroup {
             keys: texts.texts(&keys),
             counts: group.counts,
             attention: group.attention,
-        };
-        let mut groups: Vec<_> = self.groups.into_iter().map(told).collect();
-        groups.sort_by(|a, b| {
-            let urgency = |group: &OverviewGroup| attention(group.counts.health);
-            urgency(a).cmp(&urgency(b)).then_with(|| a.keys.cmp(&b.keys))
         });
-        let left_out = groups.len().saturating_sub(limit);
-        groups.truncate(limit);
+        let groups = groups.collect();
         Overview {
             group_by: self.grouping.by,
             groups,

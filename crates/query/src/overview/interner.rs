@@ -1,5 +1,6 @@
 //! Texts by number, so that the keys of groups compare and copy cheaply.
 
+use std::cmp::Ordering;
 use std::collections::HashMap;
 
 /// The texts of keys, each once.
@@ -22,10 +23,15 @@ impl Interner {
     }
 
     pub(super) fn texts(&self, numbers: &[u32]) -> Vec<String> {
-        numbers.iter().map(|number| self.text(*number)).collect()
+        numbers.iter().map(|number| self.text(*number).to_owned()).collect()
     }
 
-    fn text(&self, number: u32) -> String {
-        usize::try_from(number).ok().and_then(|place| self.texts.get(place)).cloned().unwrap_or_default()
+    /// How the texts of these numbers stand to those.
+    pub(super) fn compare(&self, one: &[u32], other: &[u32]) -> Ordering {
+        one.iter().map(|number| self.text(*number)).cmp(other.iter().map(|number| self.text(*number)))
+    }
+
+    fn text(&self, number: u32) -> &str {
+        usize::try_from(number).ok().and_then(|place| self.texts.get(place)).map_or("", String::as_str)
     }
 }

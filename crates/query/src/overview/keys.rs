@@ -19,13 +19,40 @@ pub(super) struct Facts<'r> {
 
 /// By what environments stand together.
 pub(super) struct Grouping {
+    /// At least one.
     pub(super) by: Vec<GroupBy>,
     /// The groups that are asked for, in the form in which paths are compared.
     groups: Vec<String>,
 }
 
+/// The keys of one environment, which are filled again for each.
+#[derive(Default)]
+pub(super) struct Keys {
+    /// One key after the other, so that none is allocated by itself.
+    parts: Vec<u32>,
+    width: usize,
+}
+
+impl Keys {
+    pub(super) fn iter(&self) -> impl Iterator<Item = &[u32]> {
+        self.parts.chunks_exact(self.width.max(1))
+    }
+
+    /// Adds a key that is not there yet.
+    fn add(&mut self, parts: impl Iterator<Item = u32>) {
+        let end = self.parts.len();
+        self.parts.extend(parts);
+        let (before, key) = self.parts.split_at(end);
+        if before.chunks_exact(self.width.max(1)).any(|other| other == key) {
+            self.parts.truncate(end);
+        }
+    }
+}
+
 impl Grouping {
+    /// By these, or else by region.
     pub(super) fn new(by: &[GroupBy], filter: &EnvironmentFilter) -> Self {
+        let by = if by.is_empty() { &[GroupBy::Region][..] } else { by };
         Grouping { by: by.to_vec(), groups: filter.groups.iter().map(|group| group.folded()).collect() }
     }
 
@@ -39,24 +66,22 @@ impl Grouping {
         self.by.iter().any(|by| matches!(by, GroupBy::Label(_)))
     }
 
-    /// Adds the keys of all groups in which an environment stands, each once: one, or one for each place of its targets.
+    /// Finds the keys of all groups in which an environment stands, each once: one, or one for each place of its targets.
     /// A cluster and an agent in one key are those of one target.
     pub(super) fn keys(
         &self,
         facts: &Facts<'_>,
         texts: &mut Interner,
-        keys: &mut Vec<Vec<u32>>,
+        keys: &mut Keys,
     ) -> serde_json::Result<()> {
         let labels: Labels =
             if self.reads_labels() { serde_json::from_str(facts.labels)? } else { Labels::new() };
         let targets: Vec<Target> =
             if self.reads_targets() { serde_json::from_str(facts.targets)? } else { Vec::new() };
+        keys.parts.clear();
+        keys.width = self.by.len();
         let mut key = |target: Option<&Target>| {
-            let key: Vec<u32> =
-                self.by.iter().map(|by| self.key(by, facts, &labels, target, texts)).collect();
-            if !keys.contains(&key) {
-                keys.push(key);
-            }
+            keys.add(self.by.iter().map(|by| self.key(by, facts, &labels, target, texts)));
         };
         if targets.is_empty() {
             key(None);

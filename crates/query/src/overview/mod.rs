@@ -1,12 +1,13 @@
 //! All environments of a selection, counted in groups.
 //!
-//! One statement for now and the past: an index holds what most overviews ask of an environment, and
-//! `stretch_health` the health of all of them in few pages. A scope begins with the environments that it sees. What is
-//! left is folded in one pass, which also picks those that are shown one by one; what else is shown of these is asked for
-//! each.
+//! How they stand now is kept in memory. For the past one statement finds it: an index holds what most overviews ask of an
+//! environment, and `stretch_health` the health of all of them in few pages. A scope that sees little begins with the
+//! environments that it sees, now and in the past. What is left is folded in one pass, which also picks those that are shown
+//! one by one; what else is shown of these is asked for each.
 
 mod fold;
 mod interner;
+mod kept;
 mod keys;
 mod last_change;
 mod shortlist;
@@ -17,23 +18,21 @@ mod values;
 pub use self::shortlist::OverviewOrder;
 pub use self::values::{FilterValues, ListFilterValues};
 
-use rusqlite::{Connection, Row, named_params};
+use rusqlite::{Row, named_params};
 
 use crate::concerns::Concerns;
 use crate::environments::shown;
 use crate::error::Result;
 use crate::filters::PageRequest;
-use crate::moment::Moment;
 use crate::overview::fold::{Fold, Folded};
+use crate::overview::kept::Selection;
 use crate::overview::keys::{Facts, Grouping};
 use crate::overview::shortlist::Shortlist;
-use crate::page::Start;
 use crate::question::{Context, Question};
 use crate::row_filter::{FilteredRow, RowFilter};
-use crate::scope::{ResolvedScope, one_of, reads, sees};
+use crate::scope::{one_of, reads, sees};
 use crate::words::Words;
 use serde::Serialize;
-use strandline_log::LogReader;
 use strandline_model::{At, EnvironmentFilter, GroupBy, HealthCounts, Stored, Tier, Timestamp};
 use strandline_protocol::{Answer, Overview, OverviewPage};
 use strandline_sqlite::column;
@@ -93,8 +92,7 @@ impl Question for GetOverviews {
     }
 
     fn answer(&self, context: Context<'_>) -> Result<Self::Answer> {
-        let Context { view, log, moment, scope, start } = context;
-        get((view, log), &moment, scope, &start, (&self.first, &self.also_by))
+        get(context, (&self.first, &self.also_by))
     }
 }
 
@@ -107,8 +105,7 @@ impl Question for GetOverview {
     }
 
     fn answer(&self, context: Context<'_>) -> Result<Self::Answer> {
-        let Context { view, log, moment, scope, start } = context;
-        get((view, log), &moment, scope, &start, (self, &[])).map(|(overview, _)| overview)
+        get(context, (self, &[])).map(|(overview, _)| overview)
     }
 }
 
@@ -171,14 +168,12 @@ const NEWEST_DEPLOYMENT: &str = "SELECT max(id) FROM deployment INDEXED BY deplo
 
 /// The overview of a selection, and the same by other groupings.
 fn get(
-    (view, log): (&Connection, &mut LogReader),
-    moment: &Moment,
-    scope: &ResolvedScope,
-    start: &Start,
+    context: Context<'_>,
     (question, also_by): (&GetOverview, &[Vec<GroupBy>]),
 ) -> Result<(Answer<Overview>, Vec<Overview>)> {
     let Folded { overview: mut value, others, chosen, next, readable } =
-        folded(view, moment, scope, start, (question, also_by))?;
+        folded(&context, (question, also_by))?;
+    let Context { view, log, ref moment, scope, ref start, .. } = context;
     if value.totals.total == 0 {
         value.warnings = Words::of_environments(&question.filter).unknown(view, moment, scope)?;
     }
@@ -196,51 +191,23 @@ fn get(
 }
 
 /// The groups of a selection with their counts alone.
-pub(super) fn counts(
-    view: &Connection,
-    moment: &Moment,
-    scope: &ResolvedScope,
-    start: &Start,
-    question: &GetOverview,
-) -> Result<Overview> {
-    folded(view, moment, scope, start, (question, &[])).map(|folded| folded.overview)
+pub(super) fn counts(context: &Context<'_>, question: &GetOverview) -> Result<Overview> {
+    folded(context, (question, &[])).map(|folded| folded.overview)
 }
 
 /// All environments of the selection in one pass.
-fn folded(
-    view: &Connection,
-    moment: &Moment,
-    scope: &ResolvedScope,
-    start: &Start,
-    (question, also_by): (&GetOverview, &[Vec<GroupBy>]),
-) -> Result<Folded> {
+fn folded(context: &Context<'_>, (question, also_by): (&GetOverview, &[Vec<GroupBy>])) -> Result<Folded> {
+    let Context { view, moment, scope, start, .. } = context;
     let filter = &question.filter;
-    let by = if question.group_by.is_empty() { &[GroupBy::Region][..] } else { &question.group_by };
-    let (sieve, grouping) = (RowFilter::new(filter), Grouping::new(by, filter));
+    let (sieve, grouping) = (RowFilter::new(filter), Grouping::new(&question.group_by, filter));
     let others: Vec<_> = also_by.iter().map(|by| Grouping::new(by, filter)).collect();
     let reads = |of: fn(&Grouping) -> bool| std::iter::once(&grouping).chain(&others).any(of);
     let labels = sieve.reads_labels() || reads(Grouping::reads_labels);
     let targets = sieve.reads_targets() || reads(Grouping::reads_targets);
-    let sql = match (labels, targets) {
-        _ if !scope.is_everything() => OF_SCOPE,
-        (false, false) => NARROW,
-        (true, false) => WITH_LABELS,
-        (false, true) => WITH_TARGETS,
-        (true, true) => WITH_BOTH,
-    };
-    // All tiers are named where none is, so that the same plan holds.
-    let tiers = if filter.tiers.is_empty() { &Tier::ALL[..] } else { &filter.tiers };
-    let mut statement = view.prepare_cached(sql)?;
-    let mut rows = statement.query(named_params! {
-        ":at": moment.offset.as_i64(), ":clock": moment.clock().as_micros(), ":scope": scope.as_sql(),
-        ":tiers": one_of(tiers, |tier| tier.as_str()),
-        ":regions": one_of(&filter.regions, String::as_str),
-        ":states": one_of(&filter.states, |state| state.as_str()),
-        ":healths": one_of(&filter.healths, |health| health.number()),
-    })?;
     let order = question.environments.as_ref().map(|rows| rows.order);
     let shortlist =
         order.map(|order| Shortlist::new(order, &start.after, start.limit().min(Overview::ENVIRONMENTS)));
+    let mut fold = Fold::new((grouping, others), shortlist, question.trend.is_some());
     let mut deployments = match order {
         Some(OverviewOrder::Deployed) => Some(view.prepare_cached(NEWEST_DEPLOYMENT)?),
         _ => None,
@@ -249,11 +216,56 @@ fn folded(
         Some(statement) => statement.query_row([environment, moment.offset.as_i64()], |row| row.get(0)),
         None => Ok(None),
     };
-    let mut fold = Fold::new((grouping, others), shortlist, question.trend.is_some());
-    while let Some(row) = rows.next()? {
-        take(&mut fold, &sieve, row, &mut deployed)?;
+    let is_kept = moment.is_newest() && !scope.is_narrow();
+    let kept = if is_kept { context.standings.at(view, moment.offset)? } else { None };
+    match kept {
+        Some(all) => {
+            let seen = (&scope.audiences(view)?, moment.clock());
+            kept::take(&mut fold, &all, seen, &Selection::new(filter, &sieve), &mut deployed)?;
+        }
+        None => {
+            let sql = match (labels, targets) {
+                _ if !scope.is_everything() => OF_SCOPE,
+                (false, false) => NARROW,
+                (true, false) => WITH_LABELS,
+                (false, true) => WITH_TARGETS,
+                (true, true) => WITH_BOTH,
+            };
+            read(&mut fold, context, sql, (filter, &sieve), &mut deployed)?;
+        }
     }
     Ok(fold.finish(question.limit.unwrap_or(Overview::LIMIT)))
+}
+
+/// Takes in what the view says of environments.
+fn read(
+    fold: &mut Fold,
+    Context { view, moment, scope, .. }: &Context<'_>,
+    sql: &str,
+    (filter, sieve): (&EnvironmentFilter, &RowFilter<'_>),
+    deployed: &mut impl FnMut(i64) -> rusqlite::Result<Option<i64>>,
+) -> Result<()> {
+    // All tiers are named where none is, so that the same plan holds.
+    let tiers = if filter.tiers.is_empty() { &Tier::ALL[..] } else { &filter.tiers };
+    let mut statement = view.prepare_cached(sql)?;
+    let mut rows = statement.query(named_params! {
+        ":at": moment.offset.as_i64(),
+        ":clock": moment.clock().as_micros(),
+        ":scope": scope.as_sql(),
+        ":tiers": one_of(tiers, |tier| tier.as_str()),
+        ":regions": one_of(&filter.regions, String::as_str),
+        ":states": one_of(&filter.states, |state| state.as_str()),
+        ":healths": one_of(&filter.healths, |health| health.number()),
+    })?;
+    while let Some(row) = rows.next()? {
+        take(fold, sieve, row, deployed)?;
+    }
+    Ok(())
+}
+
+/// Labels or targets of the view that are no JSON.
+fn unreadable(error: serde_json::Error) -> rusqlite::Error {
+    column::unreadable(6, of_json(&error))
 }
 
 /// Takes in one row, if the rest of the filter lets it through.
@@ -265,7 +277,6 @@ fn take(
 ) -> Result<()> {
     let text = |column: usize| Ok::<_, rusqlite::Error>(row.get_ref(column)?.as_str()?);
     let (project, name, labels, targets) = (text(3)?, text(4)?, text(6)?, text(7)?);
-    let unreadable = |error: serde_json::Error| column::unreadable(6, of_json(&error));
     if !sieve.matches(&FilteredRow { project, name, labels, targets }).map_err(unreadable)? {
         return Ok(());
     }

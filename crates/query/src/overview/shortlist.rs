@@ -1,6 +1,7 @@
 //! The environments of one page, picked while all are counted.
 
 use crate::overview::fold::Row;
+use crate::overview::keys::Keys;
 use serde::Serialize;
 use strandline_model::attention;
 use strandline_syntax::keywords;
@@ -57,7 +58,7 @@ impl Shortlist {
     }
 
     /// Takes in one environment with the keys of its groups.
-    pub(super) fn take(&mut self, row: &Row<'_>, keys: &[Vec<u32>]) {
+    pub(super) fn take(&mut self, row: &Row<'_>, keys: &Keys) {
         let place = self.place(row);
         let is_before = |other: &Place<String>| borrowed(other) < place;
         if self.after.as_ref().is_some_and(|after| !is_before(after)) {
@@ -68,7 +69,10 @@ impl Shortlist {
         }
         let at = self.picked.partition_point(|(other, _)| is_before(other));
         let (numbers, texts) = place;
-        self.picked.insert(at, ((numbers, texts.map(str::to_owned)), (row.number, keys.to_vec())));
+        self.picked.insert(
+            at,
+            ((numbers, texts.map(str::to_owned)), (row.number, keys.iter().map(<[u32]>::to_vec).collect())),
+        );
         self.picked.truncate(self.limit + 1);
     }
 

@@ -8,6 +8,7 @@ use std::time::Duration;
 use super::*;
 use crate::question::{Context, Question};
 use crate::reader::{Patience, Reader};
+use crate::standings::Standings;
 use strandline_sqlite::{Abandoned, Asker, Pool};
 
 /// What the readers here may keep, in bytes.
@@ -32,7 +33,7 @@ fn a_question_that_takes_too_long_is_broken_off_and_the_next_one_answered() {
 #[test]
 fn a_reader_whose_time_is_over_is_as_good_as_new_for_the_next_question() {
     let world = World::new([Event::Declare(environments())]);
-    let mut reader = Reader::open(world.directory(), CACHE).unwrap();
+    let mut reader = Reader::open(world.directory(), CACHE, Standings::default()).unwrap();
     // SQLite looks at the clock once in thousands of steps, which ending a transaction takes part in.
     for _ in 0..20_000 {
         let begun = reader.begin(Patience::on_thread(Duration::ZERO), &Abandoned::default());
@@ -48,7 +49,7 @@ fn a_question_that_nobody_waits_for_is_broken_off() {
     const LONGEST: Duration = Duration::from_secs(120);
     let world = World::new([Event::Declare(environments())]);
     let directory = world.directory().to_owned();
-    let pool = Pool::new(1, move || Reader::open(&directory, CACHE));
+    let pool = Pool::new(1, move || Reader::open(&directory, CACHE, Standings::default()));
     let (began, begins) = tokio::sync::oneshot::channel();
     block_on(async {
         let question = |reader: &mut Reader, abandoned: &Abandoned| {

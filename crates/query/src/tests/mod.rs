@@ -31,6 +31,7 @@ mod pages;
 mod places;
 mod scope;
 mod search;
+mod standings;
 mod stretches;
 mod timeline;
 mod times;

@@ -1,0 +1,108 @@
+//! What is kept of environments in memory, held against what the view says of the same offset later.
+
+use std::sync::Arc;
+
+use proptest::prelude::*;
+
+use super::overview::{history, question};
+use super::*;
+use crate::standings::{Standing, Standings};
+use strandline_gitlab::Membership;
+use strandline_view::RecentChanges;
+
+/// A Pod of the small history's environments, that is well or ill.
+fn pod(namespace: &str, health: usize) -> Event {
+    Event::Apply(Thing { health, app: "web".into(), ..Thing::pod("east", namespace, "web") })
+}
+
+fn kept(world: &World, standings: &Standings) -> Arc<Vec<Standing>> {
+    standings.at(&world.view(), world.head()).unwrap().expect("the view is the newest that was asked")
+}
+
+/// The ids of those that were read once for both.
+fn untouched(before: &[Standing], after: &[Standing]) -> Vec<String> {
+    let same = |one: &&Standing| before.iter().any(|other| Arc::ptr_eq(&one.id, &other.id));
+    after.iter().filter(same).map(|one| one.id.to_string()).collect()
+}
+
+/// An overview, with environments one by one in some order or without, and who asks for it.
+fn request() -> impl Strategy<Value = (Scope, GetOverview)> {
+    let scopes = [
+        Scope::everything(),
+        Scope::members(Membership::new([""; 0], ["shop"])),
+        Scope::members(Membership::new(["shop/web"], ["ops"])),
+    ];
+    let orders =
+        [OverviewOrder::Attention, OverviewOrder::Name, OverviewOrder::Since, OverviewOrder::Deployed];
+    let rows = prop::sample::select(orders.to_vec()).prop_map(|order| OverviewRows { order, page: whole() });
+    (prop::sample::select(scopes.to_vec()), question(), prop::option::of(rows))
+        .prop_map(|(scope, question, environments)| (scope, GetOverview { environments, ..question }))
+}
+
+proptest! {
+    #![proptest_config(strandline_testkit::cases(4))]
+
+    #[test]
+    fn what_is_kept_says_at_each_step_what_the_view_says_of_it_later(
+        events in history(),
+        requests in prop::collection::vec(request(), 4),
+        rebuilt in any::<prop::sample::Index>(),
+    ) {
+        let mut world = World::new([]);
+        let rebuilt = rebuilt.index(events.len());
+        let ask = |world: &World, offset, (scope, request): &(Scope, GetOverview)| {
+            block_on(world.queries.ask(scope, At::Offset(offset), request.clone())).unwrap().value
+        };
+        let mut told = Vec::new();
+        for (step, event) in events.into_iter().enumerate() {
+            world.go_on([event]);
+            if step == rebuilt {
+                world.rebuild();
+            }
+            let offset = world.head();
+            told.extend(requests.iter().filter(|_| offset.get() > 0).map(|request| (offset, request, ask(&world, offset, request))));
+        }
+        world.go_on([Event::Nothing, pod("elsewhere", 0)]);
+        for (offset, request, told) in told {
+            prop_assert_eq!(told, ask(&world, offset, request), "{:?} at {}", request, offset);
+        }
+    }
+}
+
+#[test]
+fn only_what_changed_is_read_again() {
+    let mut world = World::new(small_history());
+    let standings = Standings::new(world.recent());
+    let before = kept(&world, &standings);
+    assert!(before.len() > 2, "several environments");
+    world.go_on([pod("shop", 2)]);
+    let after = kept(&world, &standings);
+    let same = untouched(&before, &after);
+    assert!(!same.is_empty() && after.len() == before.len(), "{same:?}");
+    assert!(!same.contains(&"shop.web.production".to_owned()), "{same:?}");
+    assert!(Arc::ptr_eq(&after, &kept(&world, &standings)), "nothing happened");
+}
+
+#[test]
+fn what_nobody_says_is_read_anew() {
+    let mut world = World::new(small_history());
+    let alone = Standings::new(&RecentChanges::default());
+    let before = kept(&world, &alone);
+    world.go_on([pod("shop", 2)]);
+    let after = kept(&world, &alone);
+    assert_eq!(untouched(&before, &after), [""; 0], "whoever writes the view does not say what changed");
+    let anew = |one: &Standings| kept(&world, one).iter().map(|one| one.resources).collect::<Vec<_>>();
+    assert_eq!(anew(&alone), anew(&Standings::default()));
+}
+
+#[test]
+fn an_older_state_of_the_view_is_answered_from_the_view() {
+    let mut world = World::new(small_history());
+    let standings = Standings::new(world.recent());
+    let (old, offset) = (world.view(), world.head());
+    old.execute_batch("BEGIN; SELECT count(*) FROM checkpoint").unwrap();
+    world.go_on([pod("shop", 2)]);
+    let newest = kept(&world, &standings);
+    assert!(standings.at(&old, offset).unwrap().is_none());
+    assert!(Arc::ptr_eq(&newest, &kept(&world, &standings)), "what is kept is not set back");
+}
