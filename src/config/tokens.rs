@@ -79,17 +79,24 @@ impl Check {
                 }
             }
         }
+        let user_header = self.header(written.user_header.as_ref(), PROXY_USER_HEADER);
+        let groups_header = self.header(written.groups_header.as_ref(), PROXY_GROUPS_HEADER);
+        let at = written.addresses.first().map_or(Location::UNKNOWN, |address| address.referenced);
+        let headers = [&user_header, &groups_header];
+        let access_review = written.access_review.as_ref();
+        let access_review = access_review.map(|review| self.proxy_access_review(review, at, headers));
         ProxyConfig {
             addresses,
-            user_header: self.header(written.user_header.as_ref(), PROXY_USER_HEADER),
-            groups_header: self.header(written.groups_header.as_ref(), PROXY_GROUPS_HEADER),
+            access_review: access_review.map(Box::new),
+            user_header,
+            groups_header,
             write_groups: self.full_paths("group", &written.write_groups),
             readers: self.full_paths("group", &written.readers),
             admins: self.full_paths("group", &written.admins),
         }
     }
 
-    fn header(&mut self, written: Option<&Spanned<String>>, usual: &'static str) -> HeaderName {
+    pub(super) fn header(&mut self, written: Option<&Spanned<String>>, usual: &'static str) -> HeaderName {
         let name = written.map_or(usual, |written| written.value.as_str());
         HeaderName::from_bytes(name.as_bytes()).unwrap_or_else(|_| {
             let at = written.map_or(Location::UNKNOWN, |written| written.referenced);

@@ -42,10 +42,10 @@ use strandline_query::{Scope, Stamp};
 use strandline_sqlite::Asker;
 use wrong::{Verdict, WrongTokens};
 
-pub use super::subject::{Permission, Subject};
+pub use super::subject::{Permission, Subject, SubjectRules};
 pub use access_reviews::{AccessQuestion, AccessReviewCounts, ListNamespaces, NAMESPACES_MAX, ReviewAccess};
 pub use browsers::Begun;
-pub use claims::{JobRules, Mapping, SubjectRules, UserRules};
+pub use claims::{JobRules, Mapping, SubjectClaims, UserRules};
 pub use issuer::{CommandLineLogin, Fetch, IssuerConfig, REFRESH, is_trustworthy};
 pub use jws::Algorithm;
 pub use login::{
@@ -53,7 +53,7 @@ pub use login::{
     local_path,
 };
 
-pub use proxy::{Network, ProxyConfig};
+pub use proxy::{Network, ProxyConfig, SubjectHeaders};
 pub use reviewer::{Review, ReviewCounts, ReviewToken};
 pub use service_accounts::{AccountGrant, ReviewConfig};
 

@@ -1,5 +1,7 @@
 //! Somebody as clusters know them.
 
+use std::collections::BTreeSet;
+
 /// What has to be allowed in a namespace for what is in it to be read.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Permission {
@@ -31,8 +33,33 @@ pub struct Subject {
     pub permission: Permission,
 }
 
+/// As whom clusters are asked about people that they do not authenticate themselves.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SubjectRules {
+    /// The clusters, by name.
+    pub clusters: Vec<String>,
+    /// What stands before a user's name in the cluster.
+    pub username_prefix: String,
+    /// What stands before the name of each of their groups in the cluster.
+    pub groups_prefix: String,
+    /// What has to be allowed.
+    pub permission: Permission,
+}
+
+impl SubjectRules {
+    /// As whom clusters know somebody; none where that is a user of Kubernetes itself, whom nobody else can vouch for. Nor is
+    /// anybody a member of its own groups by this.
+    pub(super) fn subject(&self, name: &str, groups: BTreeSet<String>) -> Option<Subject> {
+        let SubjectRules { clusters, username_prefix, groups_prefix, permission } = self;
+        let user = format!("{username_prefix}{name}");
+        let groups = groups.into_iter().map(|group| format!("{groups_prefix}{group}"));
+        let groups = groups.filter(|group| !group.starts_with(RESERVED));
+        (!user.starts_with(RESERVED)).then(|| Subject::new(user, groups, clusters, permission))
+    }
+}
+
 /// What the names of Kubernetes' own users and groups begin with.
-pub(super) const RESERVED: &str = "system:";
+const RESERVED: &str = "system:";
 
 /// The group of everybody whom a cluster knows.
 const EVERYBODY: &str = "system:authenticated";

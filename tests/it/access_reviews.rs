@@ -152,6 +152,40 @@ async fn whoever_a_simulated_cluster_lets_read_a_namespace_sees_what_looks_there
     Ok(())
 }
 
+/// Asks as a proxy does for somebody.
+async fn through_proxy(server: &Server, user: &str, path: &str) -> Result<Value> {
+    let request = http::Request::get(format!("{}/api/v1{path}", server.url()))
+        .header("x-forwarded-user", user)
+        .body(Empty::<Bytes>::new())?;
+    let response = Client::builder(TokioExecutor::new()).build_http().request(request).await?;
+    Ok(serde_json::from_slice(&response.into_body().collect().await?.to_bytes())?)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_a_proxy_lets_in_sees_what_a_cluster_lets_them_read() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let one = cluster("one").await?;
+    one.allow("corp:alice", "list", "/configmaps", "shop");
+    let proxy =
+        "  proxy: {addresses: [127.0.0.1], access_review: {clusters: [one], username_prefix: 'corp:'}}\n";
+    let config = config(&format!("url: '{}'", one.url())) + proxy;
+    let server = Server::start_public(folder.path(), &config).await?;
+    let begun = Instant::now();
+    while ids(&through_proxy(&server, "alice", "/environments").await?) != SHOP {
+        assert!(begun.elapsed() < Duration::from_secs(180), "{}", server.output());
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+    let who = through_proxy(&server, "alice", "/whoami").await?;
+    assert_eq!((&who["user"], &who["reads"]["namespaces"]), (&json!("alice"), &json!(["one/shop"])), "{who}");
+    assert!(ids(&through_proxy(&server, "bob", "/environments").await?).is_empty());
+    assert_eq!(through_proxy(&server, "system:admin", "/environments").await?["items"], json!([]));
+    let asked: Vec<_> = one.access_reviews().into_iter().map(|of| of[0].clone()).collect();
+    assert!(asked.iter().all(|user| user.starts_with("corp:")), "{asked:?}");
+    server.stop().await?;
+    one.stop().await;
+    Ok(())
+}
+
 const ACCOUNTS: &str = r#"
 {"apiVersion": "v1", "kind": "List", "items": [
   {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}},

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_saphyr::Spanned;
 
 use super::issuers::Issuer;
-use super::kubernetes::Kubernetes;
+use super::kubernetes::{Kubernetes, ProxyAccessReview};
 use super::values::{LocalAccess, Name, ProjectPath, TimeOrDate};
 
 /// Who may read and write.
@@ -63,6 +63,10 @@ pub(in crate::config) struct Proxy {
     #[serde(default)]
     #[schemars(with = "Vec<ProjectPath>")]
     pub(in crate::config) admins: Vec<Spanned<String>>,
+    /// Besides, let them see environments in the namespaces that clusters let them read.
+    #[serde(default)]
+    #[schemars(with = "ProxyAccessReview")]
+    pub(in crate::config) access_review: Option<ProxyAccessReview>,
 }
 
 /// The header with the user's name where none is given.

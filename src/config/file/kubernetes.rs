@@ -76,6 +76,34 @@ pub(in crate::config) struct UserAccessReview {
     pub(in crate::config) resource: Option<Spanned<String>>,
 }
 
+/// Let clusters say who may read in them (SubjectAccessReview), by the names that users and groups have there.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(in crate::config) struct ProxyAccessReview {
+    /// The clusters that are asked, of `clusters`.
+    #[schemars(with = "Vec<Name>")]
+    pub(in crate::config) clusters: Vec<Spanned<String>>,
+    /// The header with the name that the user has there. Default: `user_header` of `proxy`.
+    #[schemars(with = "Option<String>")]
+    pub(in crate::config) user_header: Option<Spanned<String>>,
+    /// The prefix of the user's name there, as `--oidc-username-prefix`. Default: nothing.
+    pub(in crate::config) username_prefix: Option<String>,
+    /// The header with the names of the user's groups there, separated by commas. Default: `groups_header` of `proxy`.
+    #[schemars(with = "Option<String>")]
+    pub(in crate::config) groups_header: Option<Spanned<String>>,
+    /// The prefix of each group there, as `--oidc-groups-prefix`. Default: nothing.
+    pub(in crate::config) groups_prefix: Option<String>,
+    /// The verb that has to be allowed.
+    #[schemars(with = "Option<String>", extend("default" = VERB))]
+    pub(in crate::config) verb: Option<Spanned<String>>,
+    /// The API group of the resource. Default: the core group.
+    #[schemars(with = "Option<String>")]
+    pub(in crate::config) group: Option<Spanned<String>>,
+    /// The resource, in the plural.
+    #[schemars(with = "Option<String>", extend("default" = RESOURCE))]
+    pub(in crate::config) resource: Option<Spanned<String>>,
+}
+
 /// The claim of the user's name where none is given.
 pub(in crate::config) const USERNAME_CLAIM: &str = "sub";
 

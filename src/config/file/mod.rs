@@ -24,7 +24,8 @@ pub(super) use catalog::{Agents, Environment, NamespaceGrant, Project, Target};
 pub(super) use clusters::{Cluster, ClusterFolder, Hub, Provider, Source, Watcher};
 pub(super) use issuers::{CommandLine, Issuer, Jobs, Login, Users};
 pub(super) use kubernetes::{
-    AccessReview, AccountGrant, Kubernetes, RESOURCE, USERNAME_CLAIM, UserAccessReview, VERB,
+    AccessReview, AccountGrant, Kubernetes, ProxyAccessReview, RESOURCE, USERNAME_CLAIM, UserAccessReview,
+    VERB,
 };
 pub(super) use limits::{Consistency, Limits, Metrics, Quotas, Retention, Traces};
 pub(super) use links::{Link, Links};

@@ -1,7 +1,7 @@
 //! Clusters whose ServiceAccounts may ask.
 
 use super::*;
-use crate::http::auth::{Mapping, Permission, SubjectRules};
+use crate::http::auth::{Mapping, Permission, SubjectClaims, SubjectRules};
 
 const GOOD: &str = "
 clusters: [{name: east, url: 'http://127.0.0.1:1'}, {name: west, url: 'http://127.0.0.1:2'}]
@@ -63,14 +63,14 @@ fn clusters_are_asked_about_accounts_and_people_who_may_read() {
     );
     assert_eq!(access.kubernetes[0].access_review, None, "by choice");
     let Mapping::Users(users) = &access.issuers[0].mapping else { panic!("of people") };
-    let expected = SubjectRules {
+    let rules = SubjectRules {
         clusters: vec!["east".to_owned(), "west".to_owned()],
-        username_claim: "email".to_owned(),
         username_prefix: "oidc:".to_owned(),
-        groups_claim: "groups_direct".to_owned(),
         groups_prefix: "team:".to_owned(),
         permission: Permission::default(),
     };
+    let (username_claim, groups_claim) = ("email".to_owned(), "groups_direct".to_owned());
+    let expected = SubjectClaims { username_claim, groups_claim, rules };
     assert_eq!(users.access_review.as_deref(), Some(&expected));
     assert_eq!(access.asked_clusters().into_iter().collect::<Vec<_>>(), ["east", "west"]);
     let usual = asking().replace("username_claim: email", "groups_claim: teams");
@@ -78,6 +78,44 @@ fn clusters_are_asked_about_accounts_and_people_who_may_read() {
     let Mapping::Users(users) = &access.issuers[0].mapping else { panic!("of people") };
     let rules = users.access_review.as_ref().unwrap();
     assert_eq!((rules.username_claim.as_str(), rules.groups_claim.as_str()), ("sub", "teams"));
+}
+
+/// With what is asked about people of a proxy.
+const PROXIED: &str = "
+clusters: [{name: east, url: 'http://127.0.0.1:1'}, {name: west, url: 'http://127.0.0.1:2'}]
+access:
+  proxy:
+    addresses: [192.0.2.7]
+    user_header: X-User
+    access_review:
+      clusters: [east]
+      username_prefix: 'oidc:'
+      groups_header: X-Teams
+      verb: get
+";
+
+#[test]
+fn clusters_are_asked_about_people_of_a_proxy() {
+    let access = read(PROXIED).unwrap().access;
+    let review = access.proxy.as_ref().unwrap().access_review.as_deref().unwrap();
+    assert_eq!((review.user_header.as_str(), review.groups_header.as_str()), ("x-user", "x-teams"));
+    let rules = SubjectRules {
+        clusters: vec!["east".to_owned()],
+        username_prefix: "oidc:".to_owned(),
+        groups_prefix: String::new(),
+        permission: Permission { verb: "get".to_owned(), ..Permission::default() },
+    };
+    assert_eq!(review.rules, rules);
+    assert_eq!(access.asked_clusters().into_iter().collect::<Vec<_>>(), ["east"]);
+    for (from, to, part) in [
+        ("clusters: [east]\n", "clusters: [north]\n", "`north`"),
+        ("clusters: [east]\n", "clusters: []\n", "`proxy` asks no cluster"),
+        ("X-Teams", "'X Teams'", "`X Teams`"),
+        ("verb: get", "verb: Get", "`Get`"),
+    ] {
+        let error = read(&PROXIED.replacen(from, to, 1)).expect_err(to).to_string();
+        assert!(error.contains(part), "{to}: {error}");
+    }
 }
 
 #[test]

@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::jws::Unverified;
 
 use crate::http::caller::{Caller, Job};
-use crate::http::subject::{Permission, RESERVED, Subject};
+use crate::http::subject::{Subject, SubjectRules};
 use strandline_gitlab::Membership;
 use strandline_model::Timestamp;
 use strandline_protocol::AuthenticationMethod;
@@ -65,24 +65,18 @@ pub struct UserRules {
     /// Members of these groups see and write everything.
     pub admins: BTreeSet<String>,
     /// Which clusters are asked what a user may read there; none where none is.
-    pub access_review: Option<Box<SubjectRules>>,
+    pub access_review: Option<Box<SubjectClaims>>,
 }
 
 /// As whom clusters are asked about a user, in the words of their own configuration of an issuer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct SubjectRules {
-    /// The clusters, by name.
-    pub clusters: Vec<String>,
+pub struct SubjectClaims {
     /// The claim that names the user.
     pub username_claim: String,
-    /// What stands before it in the cluster.
-    pub username_prefix: String,
     /// The claim that lists the groups.
     pub groups_claim: String,
-    /// What stands before each of them in the cluster.
-    pub groups_prefix: String,
-    /// What has to be allowed.
-    pub permission: Permission,
+    /// What clusters make of both.
+    pub rules: SubjectRules,
 }
 
 /// The claims of a token.
@@ -243,23 +237,17 @@ impl Claims {
         })
     }
 
-    /// As whom clusters know a user. What would be a user or group of Kubernetes itself is none of an issuer's.
-    fn subject_in_clusters(&self, rules: &SubjectRules) -> Result<Subject, Refused> {
-        let SubjectRules { clusters, username_claim, username_prefix, groups_claim, groups_prefix, .. } =
-            rules;
+    /// As whom clusters know a user.
+    fn subject_in_clusters(&self, of: &SubjectClaims) -> Result<Subject, Refused> {
+        let SubjectClaims { username_claim, groups_claim, rules } = of;
         let verified = self.rest.get("email_verified").is_none_or(|verified| *verified == Value::Bool(true));
         if username_claim == "email" && !verified {
             return Err(Refused::Because("its e-mail address is not verified"));
         }
         let name = if username_claim == "sub" { Some(self.subject()) } else { self.text(username_claim) };
-        let unnamed = Refused::Because("the claim that names its user to clusters is not there");
-        let user = format!("{username_prefix}{}", name.ok_or(unnamed)?);
-        if user.starts_with(RESERVED) {
-            return Err(Refused::Because("it names a user of Kubernetes itself"));
-        }
-        let groups = self.names(groups_claim)?.into_iter().map(|group| format!("{groups_prefix}{group}"));
-        let groups = groups.filter(|group| !group.starts_with(RESERVED));
-        Ok(Subject::new(user, groups, clusters, &rules.permission))
+        let name = name.ok_or(Refused::Because("the claim that names its user to clusters is not there"))?;
+        let subject = rules.subject(name, self.names(groups_claim)?);
+        subject.ok_or(Refused::Because("it names a user of Kubernetes itself"))
     }
 
     /// Names that a claim has, one or a list of them; none where it is not there.

@@ -35,9 +35,11 @@ impl AccessConfig {
             Mapping::Users(rules) => rules.access_review.as_deref(),
             Mapping::Jobs(_) => None,
         });
-        let of_users = of_users.flat_map(|rules| &rules.clusters).map(String::as_str);
+        let of_proxy = self.proxy.iter().filter_map(|proxy| proxy.access_review.as_deref());
+        let rules = of_users.map(|of| &of.rules).chain(of_proxy.map(|of| &of.rules));
+        let of_people = rules.flat_map(|rules| &rules.clusters).map(String::as_str);
         let of_accounts = self.kubernetes.iter().filter(|one| one.access_review.is_some());
-        of_users.chain(of_accounts.map(|one| one.cluster.as_str())).collect()
+        of_people.chain(of_accounts.map(|one| one.cluster.as_str())).collect()
     }
 }
 

@@ -3,12 +3,14 @@
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 use std::str::FromStr;
+use std::sync::Arc;
 
-use http::HeaderName;
+use http::{HeaderMap, HeaderName};
 
 use super::claims::{GROUPS_MAX, is_path, is_plain};
 use crate::http::caller::Caller;
 use crate::http::context::Context;
+use crate::http::subject::{Subject, SubjectRules};
 use strandline_gitlab::Membership;
 use strandline_protocol::AuthenticationMethod;
 
@@ -27,6 +29,19 @@ pub struct ProxyConfig {
     pub readers: BTreeSet<String>,
     /// Members of these groups see and write everything.
     pub admins: BTreeSet<String>,
+    /// Which clusters are asked what somebody may read there; none where none is.
+    pub access_review: Option<Box<SubjectHeaders>>,
+}
+
+/// As whom clusters are asked about somebody.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SubjectHeaders {
+    /// The header with the name that clusters know somebody by.
+    pub user_header: HeaderName,
+    /// The header with the names of their groups there, separated by commas.
+    pub groups_header: HeaderName,
+    /// What clusters make of both.
+    pub rules: SubjectRules,
 }
 
 /// An address, or all that begin with the same bits.
@@ -64,6 +79,42 @@ impl Network {
     }
 }
 
+impl SubjectHeaders {
+    /// As whom clusters know somebody.
+    fn subject(&self, headers: &HeaderMap) -> Result<Subject, &'static str> {
+        let user = one(headers, &self.user_header)?;
+        let user = user.ok_or("the proxy's header that names the user to clusters is not there")?;
+        let unsound = "the proxy's header does not list names of groups, or too many";
+        let groups = listed(headers, &self.groups_header, is_plain).ok_or(unsound)?;
+        self.rules.subject(user, groups).ok_or("the proxy's header names a user of Kubernetes itself")
+    }
+}
+
+/// The one name in a header; none where the header is not there.
+fn one<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Result<Option<&'h str>, &'static str> {
+    let mut all = headers.get_all(name).iter();
+    let only = match (all.next(), all.next()) {
+        (None, _) => return Ok(None),
+        (Some(only), None) => only.to_str().map(str::trim).ok().filter(|name| is_plain(name)),
+        (Some(_), Some(_)) => None,
+    };
+    only.map(Some).ok_or("the proxy's header does not name one user")
+}
+
+/// What a header lists, separated by commas, where all of it is as it has to be.
+fn listed(headers: &HeaderMap, name: &HeaderName, is_sound: fn(&str) -> bool) -> Option<BTreeSet<String>> {
+    let mut all = BTreeSet::new();
+    for value in headers.get_all(name) {
+        for one in value.to_str().ok()?.split(',').map(str::trim).filter(|one| !one.is_empty()) {
+            if !is_sound(one) || all.len() >= GROUPS_MAX {
+                return None;
+            }
+            all.insert(one.to_owned());
+        }
+    }
+    Some(all)
+}
+
 impl ProxyConfig {
     /// Who a request is from by the word of the proxy; none where it is not the proxy that sent it, or it says nothing.
     ///
@@ -74,30 +125,20 @@ impl ProxyConfig {
         if !peer.is_some_and(|peer| self.addresses.iter().any(|network| network.contains(peer))) {
             return Ok(None);
         }
-        let mut users = context.headers.get_all(&self.user_header).iter();
-        let user = match (users.next(), users.next()) {
-            (None, _) => return Ok(None),
-            (Some(user), None) => user.to_str().map(str::trim).ok().filter(|user| is_plain(user)),
-            (Some(_), Some(_)) => None,
-        };
-        let user = user.ok_or("the proxy's header does not name one user")?;
-        let mut groups = BTreeSet::new();
-        for value in context.headers.get_all(&self.groups_header) {
-            let value = value.to_str().map_err(|_| "the proxy's header of groups is no text")?;
-            for group in value.split(',').map(str::trim).filter(|group| !group.is_empty()) {
-                if !is_path(group) || groups.len() >= GROUPS_MAX {
-                    return Err("the proxy's header does not list paths of groups, or too many");
-                }
-                groups.insert(group.to_owned());
-            }
-        }
+        let Some(user) = one(&context.headers, &self.user_header)? else { return Ok(None) };
+        let unsound = "the proxy's header does not list paths of groups, or too many";
+        let groups = listed(&context.headers, &self.groups_header, is_path).ok_or(unsound)?;
         let is_in = |some: &BTreeSet<String>| some.iter().any(|group| groups.contains(group));
         let (admin, none) = (is_in(&self.admins), [] as [&str; 0]);
+        let everything = admin || is_in(&self.readers);
         let writes: Vec<_> = groups.intersection(&self.write_groups).collect();
+        let asked = self.access_review.as_deref().filter(|_| !everything);
+        let subject = asked.map(|of| of.subject(&context.headers)).transpose()?;
         Ok(Some(Caller {
             user: Some(user.to_owned()),
             member: Membership::new(none, &groups),
-            everything: admin || is_in(&self.readers),
+            everything,
+            subject: subject.map(Arc::new),
             write: admin || !writes.is_empty(),
             writes: Membership::new(none, writes),
             writes_everything: admin,

@@ -13,10 +13,11 @@ use super::issuers::{ISSUER, NOW, user, users};
 use super::signer::Signer;
 use super::*;
 use crate::http::auth::{
-    AccessQuestion, ListNamespaces, Mapping, NAMESPACES_MAX, Permission, ReviewAccess, Subject, SubjectRules,
+    AccessQuestion, ListNamespaces, Mapping, NAMESPACES_MAX, Permission, ProxyConfig, ReviewAccess, Subject,
+    SubjectClaims, SubjectHeaders, SubjectRules,
 };
 use bytes::Bytes;
-use http::StatusCode;
+use http::{HeaderName, StatusCode};
 use strandline_clock::testing::ManualClock;
 
 /// What clusters allow: to whom, and where; none where one is away.
@@ -39,16 +40,42 @@ struct World {
 fn rules() -> SubjectRules {
     SubjectRules {
         clusters: vec!["east".to_owned(), "west".to_owned()],
-        username_claim: "preferred_username".to_owned(),
         username_prefix: "oidc:".to_owned(),
-        groups_claim: "groups_direct".to_owned(),
         groups_prefix: "oidc:".to_owned(),
         permission: Permission::default(),
     }
 }
 
+/// Without prefixes.
+fn bare() -> SubjectRules {
+    SubjectRules { username_prefix: String::new(), groups_prefix: String::new(), ..rules() }
+}
+
+fn claims(username: &str, rules: SubjectRules) -> SubjectClaims {
+    SubjectClaims { username_claim: username.to_owned(), groups_claim: "groups_direct".to_owned(), rules }
+}
+
+/// A proxy by whose word clusters are asked, too.
+fn proxy(rules: SubjectRules) -> ProxyConfig {
+    let header = HeaderName::from_static;
+    let of = SubjectHeaders { user_header: header("x-email"), groups_header: header("x-teams"), rules };
+    ProxyConfig {
+        addresses: vec!["192.0.2.7".parse().expect("an address")],
+        user_header: header("x-user"),
+        groups_header: header("x-groups"),
+        write_groups: BTreeSet::new(),
+        readers: ["auditors".to_owned()].into(),
+        admins: BTreeSet::new(),
+        access_review: Some(Box::new(of)),
+    }
+}
+
 impl World {
     fn new(rules: SubjectRules) -> Self {
+        World::with(claims("preferred_username", rules))
+    }
+
+    fn with(claims: SubjectClaims) -> Self {
         let both = ["east", "west"].map(|name| (name.to_owned(), Some(BTreeSet::new())));
         let said = Arc::new(Mutex::new(Said::from(both)));
         let asked = Arc::new(Mutex::new(Vec::new()));
@@ -85,7 +112,8 @@ impl World {
             let body = if request.url.ends_with("/keys") { keys.clone() } else { described };
             std::future::ready(Ok((StatusCode::OK, Bytes::from(body)))).boxed()
         });
-        let config = AccessConfig { issuers: vec![asking(rules)], ..AccessConfig::default() };
+        let proxy = Some(proxy(claims.rules.clone()));
+        let config = AccessConfig { issuers: vec![asking(claims)], proxy, ..AccessConfig::default() };
         let access = Authenticator::new(config, false, Arc::clone(&clock) as Arc<dyn Clock>)
             .with_fetch(fetch)
             .with_access_reviews(review, list);
@@ -111,6 +139,16 @@ impl World {
         self.access.caller(&context).await
     }
 
+    /// Who comes through the proxy with these headers.
+    async fn proxied(&self, headers: &[(&'static str, &'static str)]) -> Result<Arc<Caller>, Problem> {
+        let mut context = context(None);
+        context.peer = Some(SocketAddr::from(([192, 0, 2, 7], 5)));
+        for (name, value) in headers {
+            context.headers.append(HeaderName::from_static(name), HeaderValue::from_static(value));
+        }
+        self.access.caller(&context).await
+    }
+
     /// The places that the caller with a token reads.
     async fn places(&self, token: &str) -> Vec<String> {
         let caller = self.caller(token).await.expect("somebody");
@@ -126,10 +164,10 @@ impl World {
     }
 }
 
-fn asking(rules: SubjectRules) -> IssuerConfig {
+fn asking(claims: SubjectClaims) -> IssuerConfig {
     let issuer = users();
     let Mapping::Users(of_users) = issuer.mapping.clone() else { panic!("of people") };
-    let of_users = UserRules { access_review: Some(Box::new(rules)), ..of_users };
+    let of_users = UserRules { access_review: Some(Box::new(claims)), ..of_users };
     IssuerConfig { mapping: Mapping::Users(of_users), ..issuer }
 }
 
@@ -175,9 +213,54 @@ async fn people_read_where_their_clusters_say_that_they_and_their_groups_may() {
 }
 
 #[tokio::test]
+async fn who_comes_through_a_proxy_reads_where_clusters_say_that_they_and_their_groups_may() {
+    let world = World::new(rules());
+    world.allow("east", "oidc:a@shop.test", "ns-1");
+    world.allow("west", "oidc:pay", "ns-2");
+    world.allow("east", "oidc:alice", "ns-0");
+    world.allow("east", "oidc:shop", "ns-0");
+    let headers =
+        [("x-user", "alice"), ("x-groups", "shop"), ("x-email", "a@shop.test"), ("x-teams", "pay, ops")];
+    let caller = world.proxied(&headers).await.expect("somebody");
+    let places: Vec<_> = caller.who_am_i().reads.namespaces.into_iter().collect();
+    assert_eq!(places, ["east/ns-1", "west/ns-2"]);
+    assert!(caller.has("shop/web") && !caller.everything && caller.require_write().is_err());
+    assert_eq!(
+        world.asked.lock().expect("asked")[0].subject.groups,
+        ["oidc:ops", "oidc:pay", "system:authenticated"]
+    );
+    // Who sees everything anyway is asked about nowhere.
+    let before = world.asked();
+    let auditor = world.proxied(&[("x-user", "alice"), ("x-groups", "auditors")]).await.expect("somebody");
+    assert!(auditor.everything && auditor.places.is_empty());
+    assert_eq!(world.asked(), before);
+    for wrong in [
+        &[("x-user", "alice")][..],
+        &[("x-user", "alice"), ("x-email", "a@shop.test"), ("x-email", "b@shop.test")],
+        &[("x-user", "alice"), ("x-email", "")],
+    ] {
+        let problem = world.proxied(wrong).await.expect_err("it names nobody to clusters");
+        assert_eq!(problem.code.as_str(), "unauthorized", "{wrong:?}");
+    }
+    assert_eq!(world.asked(), before);
+    assert_eq!(world.access.config().asked_clusters().into_iter().collect::<Vec<_>>(), ["east", "west"]);
+}
+
+#[tokio::test]
+async fn no_proxy_makes_somebody_a_user_or_member_of_kubernetes_itself() {
+    let world = World::new(bare());
+    world.allow("east", "system:masters", "");
+    world.allow("east", "pay", "ns-0");
+    let teams = ("x-teams", "system:masters,pay");
+    let caller = world.proxied(&[("x-user", "alice"), ("x-email", "alice"), teams]).await.expect("somebody");
+    assert_eq!(caller.who_am_i().reads.namespaces.into_iter().collect::<Vec<_>>(), ["east/ns-0"]);
+    let named = world.proxied(&[("x-user", "alice"), ("x-email", "system:admin")]).await;
+    assert!(named.expect_err("it is reserved").detail.contains("Kubernetes itself"));
+}
+
+#[tokio::test]
 async fn no_issuer_makes_somebody_a_user_or_member_of_kubernetes_itself() {
-    let bare = SubjectRules { username_prefix: String::new(), groups_prefix: String::new(), ..rules() };
-    let world = World::new(bare.clone());
+    let world = World::new(bare());
     for subject in ["system:masters", "system:nodes", "system:serviceaccounts"] {
         world.allow("east", subject, "");
     }
@@ -191,7 +274,7 @@ async fn no_issuer_makes_somebody_a_user_or_member_of_kubernetes_itself() {
         assert!(problem.detail.contains("the claim that names its user"), "{}", problem.detail);
     }
     // An address that nobody verified could be anybody's.
-    let world = World::new(SubjectRules { username_claim: "email".to_owned(), ..bare });
+    let world = World::with(claims("email", bare()));
     world.allow("east", "a@shop.test", "ns-0");
     let with = |verified: Value| world.token(&json!({"email": "a@shop.test", "email_verified": verified}));
     assert_eq!(world.places(&with(json!(true))).await, ["east/ns-0"]);
@@ -299,7 +382,10 @@ async fn another_configuration_asks_anew() {
     let mut other = rules();
     other.permission.resource = "pods".to_owned();
     let before = world.asked();
-    let config = |rules| AccessConfig { issuers: vec![asking(rules)], ..AccessConfig::default() };
+    let config = |rules| {
+        let issuers = vec![asking(claims("preferred_username", rules))];
+        AccessConfig { issuers, ..AccessConfig::default() }
+    };
     world.access.replace(config(other.clone()));
     assert_eq!(world.places(&token).await, ["east/ns-1"]);
     assert_eq!(world.asked() - before, 8);

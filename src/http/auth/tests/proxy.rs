@@ -16,6 +16,7 @@ fn access() -> Authenticator {
         write_groups: set("shop/front"),
         readers: set("auditors"),
         admins: set("platform"),
+        access_review: None,
     };
     let config = AccessConfig { tokens: tokens(), proxy: Some(proxy), ..AccessConfig::default() };
     Authenticator::new(config, false, Arc::new(SystemClock))
