@@ -340,9 +340,10 @@ CREATE INDEX environment_by_tier
 
 -- Who sees environments and may read what they hold: members of the project and of what they are shared with, as far as
 -- all agents that serve them let their members in; and whoever may read every place where they look. Each audience has one
--- number for ever, so that whom a scope may ask after is a set of numbers, now and for the past.
+-- number for ever, so that whom a scope may ask after is a set of numbers, now and for the past. One that no environment has
+-- any more goes, and its number is given to no other: what else names it is found to be of nobody.
 CREATE TABLE audience (
-    id      INTEGER PRIMARY KEY,
+    id      INTEGER PRIMARY KEY AUTOINCREMENT,
     project TEXT NOT NULL,
     viewers TEXT NOT NULL,                -- JSON: paths whose members see it besides the project's
     agents  TEXT NOT NULL,                -- JSON: those of its targets

@@ -273,8 +273,10 @@ fn unused(table: &str, by: &str, column: &str) -> String {
 }
 
 /// What only intervals need, or what they count.
-fn dependents(any_kinds: bool) -> [(&'static str, String); 13] {
+fn dependents(any_kinds: bool) -> [(&'static str, String); 17] {
     let kept = "(SELECT max(from_offset) FROM stretch WHERE from_offset <= :floor)";
+    let of_no_audience =
+        |table: &str| format!("NOT EXISTS (SELECT 1 FROM audience u WHERE u.id = {table}.audience)");
     let happened = |table: &str| {
         format!(
             r#""offset" <= :floor
@@ -324,6 +326,11 @@ fn dependents(any_kinds: bool) -> [(&'static str, String); 13] {
             "NOT EXISTS (SELECT 1 FROM deployment WHERE deployment.id = agent_deployment.deployment_id)"
                 .to_owned(),
         ),
+        // An environment that comes back meanwhile gets a new one, whose number nothing has yet.
+        ("audience", unused("audience", "environment_audience", "audience")),
+        ("audience_path", of_no_audience("audience_path")),
+        ("audience_agent", of_no_audience("audience_agent")),
+        ("audience_place", of_no_audience("audience_place")),
     ]
 }
 
