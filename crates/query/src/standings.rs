@@ -97,8 +97,9 @@ impl Standings {
         Standings { recent: recent.clone(), newest: Arc::default() }
     }
 
-    /// The same of another file, of which nothing is known yet.
+    /// The same of another file, of which nothing is known yet, once nobody writes the one before any more.
     pub(super) fn of_another_file(&self) -> Self {
+        self.recent.clear();
         Standings::new(&self.recent)
     }
 

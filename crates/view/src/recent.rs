@@ -58,6 +58,11 @@ impl RecentChanges {
             .then(|| kept.all.range(first..=last).flat_map(|one| &one.environments).copied().collect())
     }
 
+    /// Forgets all: another view has taken the place of the one that changed, and has other numbers.
+    pub fn clear(&self) {
+        self.lock().clear();
+    }
+
     fn lock(&self) -> MutexGuard<'_, Transactions> {
         // Nothing that can panic runs under this lock.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
@@ -101,6 +106,8 @@ mod tests {
         assert_eq!(between(&recent, 4, 12), None, "another view, or one that was moved by somebody else");
         assert_eq!(between(&recent, 4, 21), None);
         assert_eq!(between(&recent, 20, 21), Some(vec![5]));
+        recent.clear();
+        assert_eq!(between(&recent, 20, 21), None);
     }
 
     #[test]

@@ -84,6 +84,16 @@ fn only_what_changed_is_read_again() {
 }
 
 #[test]
+fn what_changed_in_a_view_says_nothing_of_the_one_that_takes_its_place() {
+    let mut world = World::new(small_history());
+    let before = world.head();
+    world.go_on([pod("shop", 2)]);
+    assert!(world.recent().between(before, world.head()).is_some());
+    world.rebuild();
+    assert_eq!(world.recent().between(before, world.head()), None, "it may have other numbers");
+}
+
+#[test]
 fn what_nobody_says_is_read_anew() {
     let mut world = World::new(small_history());
     let alone = Standings::new(&RecentChanges::default());
