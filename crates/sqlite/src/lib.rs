@@ -2,6 +2,7 @@
 //!
 //! This is where async ends: a query is handed to a thread of the pool, never run where requests are served.
 
+mod checkpoints;
 pub mod column;
 mod failure;
 mod full_disk;
@@ -21,6 +22,7 @@ mod turns;
 mod wal;
 mod watermark;
 
+pub use checkpoints::Checkpoints;
 pub use failure::{is_corrupt, is_denied, is_disk_full, is_interrupted, is_storage_full};
 pub use full_disk::{FullDiskBackoff, sleep_unless};
 pub use identity::{Displaced, Identities};

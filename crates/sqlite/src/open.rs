@@ -166,12 +166,10 @@ fn prepare(connection: &Connection, role: Role) -> rusqlite::Result<()> {
             match role {
                 // Of what it keeps of everything alive; how much of it a view keeps at hand its projector says.
                 Role::LogWriter => connection.pragma_update(None, "cache_size", -16_384)?,
-                // A page of the view that changes often is written to the file once for each checkpoint, and so seldom; the
-                // WAL then has at most as much as is kept of it.
-                Role::ViewWriter => connection.pragma_update(None, "wal_autocheckpoint", 16_384)?,
-                // Nobody reads beside a build, so that its WAL may grow to 128 MiB. That and its large transactions make
-                // waiting for the disk rare: a build need not do without it, and is resumed after a power cut as well.
-                Role::ViewBuilder => connection.pragma_update(None, "wal_autocheckpoint", 32_768)?,
+                // Its checkpoints are made beside it, see `Checkpoints`.
+                Role::ViewWriter | Role::ViewBuilder => {
+                    connection.pragma_update(None, "wal_autocheckpoint", 0)?;
+                }
                 Role::Reader | Role::Inspector | Role::Outsider => {}
             }
         }

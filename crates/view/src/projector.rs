@@ -17,7 +17,7 @@ use super::{apply, file, floors};
 use strandline_clock::mark;
 use strandline_log::LogReader;
 use strandline_model::Offset;
-use strandline_sqlite::{FullDiskBackoff, Identities, Pace, Role, Watermark};
+use strandline_sqlite::{Checkpoints, FullDiskBackoff, Identities, Pace, Role, Watermark};
 
 /// How often to look whether the view is in place.
 const LOOK: Duration = Duration::from_secs(1);
@@ -25,9 +25,19 @@ const LOOK: Duration = Duration::from_secs(1);
 /// How long to sleep at most: whoever should wake the projector may fail to.
 const TICK: Duration = Duration::from_millis(250);
 
+/// How many pages the WAL of a view becomes long. A page that changes often is written to the file once for each checkpoint, and so
+/// seldom.
+const WAL_PAGES: i64 = 16_384;
+
+/// The same of a build, beside which nobody reads. That and its large transactions make waiting for the disk rare: a build need not
+/// do without it, and is resumed after a power cut as well.
+const BUILD_WAL_PAGES: i64 = 32_768;
+
 /// Takes what was read of the log and writes the view.
 pub struct Projector {
     reading: Reading,
+    /// Closed before the view, which is to be the last connection of its file.
+    checkpoints: Checkpoints,
     view: Connection,
     rules: RuleSet,
     rule_set_id: i64,
@@ -82,8 +92,10 @@ impl Projector {
         };
         let rule_set_id = file::rule_set(&view, &rules.name())?;
         let reading = Reading::start(log, rules.clone(), rule_set_id).map_err(ProjectorError::Thread)?;
+        let wal_pages = if role == Role::ViewBuilder { BUILD_WAL_PAGES } else { WAL_PAGES };
         Ok(Projector {
             reading,
+            checkpoints: Checkpoints::of(path.to_owned(), wal_pages),
             view,
             rules,
             rule_set_id,
@@ -125,6 +137,7 @@ impl Projector {
             Ok((touched, position)) => {
                 self.recent.add(self.position.checkpoint, position.checkpoint, &touched.environments);
                 self.position = position;
+                self.checkpoints.after_commit(&self.view)?;
                 Ok(Some(touched))
             }
             Err(error) => {
@@ -181,6 +194,7 @@ impl Projector {
         if pruned {
             // Numbers that nothing referred to are gone with their rows.
             self.cache.clear();
+            self.checkpoints.after_commit(&self.view)?;
         }
         Ok(pruned)
     }
@@ -248,8 +262,10 @@ impl Projector {
 
     /// Closes the view with all of it in its one file.
     pub(super) fn close(self) -> Result<(), ProjectorError> {
-        self.view.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
-        self.view.close().map_err(|(_, error)| error)?;
+        let Projector { checkpoints, view, .. } = self;
+        drop(checkpoints);
+        view.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
+        view.close().map_err(|(_, error)| error)?;
         Ok(())
     }
 }

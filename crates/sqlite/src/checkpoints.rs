@@ -1,0 +1,224 @@
+//! Copies what is in a WAL into its database beside the writer, who would wait for the disk otherwise.
+
+use std::path::{Path, PathBuf};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use rusqlite::{Connection, OpenFlags};
+
+use super::identity::Identities;
+use super::wal::skip_checkpoint_on_close;
+
+/// What the writer copies itself: a helper alone would never be done, since more is written meanwhile.
+const FEW: i64 = 512;
+
+/// A WAL so many times as long as it is to become makes the writer wait.
+const TIMES: i64 = 2;
+
+/// How often a helper begins anew, as long as much was written meanwhile.
+const PASSES: u32 = 8;
+
+/// Between two attempts of a writer to come to the end while a reader needs what is in the WAL.
+const APART: Duration = Duration::from_millis(250);
+
+/// The checkpoints of one database, for whoever writes it.
+///
+/// SQLite begins a WAL anew once all of it is in the database and no reader needs it. A thread of its own copies most of it, and
+/// the writer, between two transactions, the little that came meanwhile. SQLite's own checkpoints are to be off; see
+/// [`Role`](super::Role).
+#[derive(Debug)]
+pub struct Checkpoints {
+    path: PathBuf,
+    /// With so many pages a WAL is long enough.
+    pages: i64,
+    running: Option<JoinHandle<rusqlite::Result<()>>>,
+    /// When the writer came to the end itself.
+    ended: Option<Instant>,
+}
+
+/// How far a WAL is copied, in pages.
+#[derive(Clone, Copy, Debug)]
+struct Progress {
+    written: i64,
+    copied: i64,
+}
+
+impl Progress {
+    fn left(self) -> i64 {
+        self.written - self.copied
+    }
+}
+
+impl Checkpoints {
+    /// Of the database at a path, whose WAL becomes about so many pages long.
+    pub const fn of(path: PathBuf, pages: i64) -> Self {
+        Checkpoints { path, pages, running: None, ended: None }
+    }
+
+    /// Does what is due. To be called by the writer after each transaction; that a copy fails loses nothing, and shows
+    /// when something is written.
+    ///
+    /// # Errors
+    /// When the WAL cannot be looked at.
+    pub fn after_commit(&mut self, writer: &Connection) -> rusqlite::Result<()> {
+        if self.running.as_ref().is_some_and(JoinHandle::is_finished) {
+            self.join();
+        }
+        let wal = progress(writer, "NOOP")?;
+        if wal.written < self.pages {
+            return Ok(());
+        }
+        let is_long = wal.written >= self.pages * TIMES;
+        if is_long {
+            self.join();
+        }
+        if self.running.is_some() {
+            return Ok(());
+        }
+        let is_little = wal.left() <= FEW;
+        if is_long || is_little {
+            // With little left a reader may be all that keeps it from ending.
+            if !is_little || self.ended.is_none_or(|ended| ended.elapsed() >= APART) {
+                progress(writer, "PASSIVE")?;
+                self.ended = Some(Instant::now());
+            }
+        } else {
+            let path = self.path.clone();
+            let files = Identities::of([path.clone()]);
+            let helper = std::thread::Builder::new().name("checkpoint".into());
+            self.running = helper.spawn(move || copy(&path, files)).ok();
+        }
+        Ok(())
+    }
+
+    fn join(&mut self) {
+        match self.running.take().map(JoinHandle::join) {
+            None | Some(Ok(Ok(()))) => {}
+            Some(Ok(Err(error))) => {
+                tracing::warn!(path = %self.path.display(), %error, "a checkpoint failed")
+            }
+            Some(Err(_)) => tracing::error!(path = %self.path.display(), "a checkpoint panicked"),
+        }
+    }
+}
+
+impl Drop for Checkpoints {
+    /// Waits for the helper: the writer's connection is to be the last that is closed.
+    fn drop(&mut self) {
+        self.join();
+    }
+}
+
+/// Copies, over a connection of its own, until little is left.
+fn copy(path: &Path, mut files: Identities) -> rusqlite::Result<()> {
+    let access = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, access)?;
+    skip_checkpoint_on_close(&connection)?;
+    if files.displaced().is_some() {
+        // What took its place is left alone.
+        return Ok(());
+    }
+    let mut before = progress(&connection, "NOOP")?;
+    for _ in 0..PASSES {
+        progress(&connection, "PASSIVE")?;
+        let now = progress(&connection, "NOOP")?;
+        // A reader may need what was there before.
+        if now.left() <= FEW / 2 || now.copied <= before.copied {
+            break;
+        }
+        before = now;
+    }
+    Ok(())
+}
+
+/// Runs a checkpoint; returns how far the WAL is copied then.
+fn progress(connection: &Connection, mode: &str) -> rusqlite::Result<Progress> {
+    let mut statement = connection.prepare_cached(&format!("PRAGMA wal_checkpoint({mode})"))?;
+    statement.query_row([], |row| Ok(Progress { written: row.get(1)?, copied: row.get(2)? }))
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+mod tests {
+    use super::*;
+    use crate::{Role, open};
+
+    const PAGES: i64 = 1200;
+    /// What a transaction writes, in pages.
+    const STEP: i64 = 300;
+
+    struct Written {
+        // Before the connection, as whoever writes has it.
+        checkpoints: Checkpoints,
+        writer: Connection,
+        rows: i64,
+        longest: i64,
+    }
+
+    impl Written {
+        fn at(path: &Path) -> Self {
+            let writer = open(path, Role::ViewWriter, 7).unwrap();
+            writer.execute_batch("CREATE TABLE t (id INTEGER PRIMARY KEY, a BLOB)").unwrap();
+            Written { checkpoints: Checkpoints::of(path.to_owned(), PAGES), writer, rows: 0, longest: 0 }
+        }
+
+        /// Writes transactions, each followed by what is due.
+        fn write(&mut self, transactions: i64) {
+            for _ in 0..transactions {
+                self.writer.execute_batch("BEGIN").unwrap();
+                for _ in 0..STEP {
+                    self.writer.execute("INSERT INTO t (a) VALUES (zeroblob(4000))", []).unwrap();
+                }
+                self.writer.execute_batch("COMMIT").unwrap();
+                self.rows += STEP;
+                self.longest = self.longest.max(progress(&self.writer, "NOOP").unwrap().written);
+                self.checkpoints.after_commit(&self.writer).unwrap();
+            }
+        }
+    }
+
+    fn count(connection: &Connection) -> i64 {
+        connection.query_row("SELECT count(*) FROM t WHERE length(a) = 4000", [], |row| row.get(0)).unwrap()
+    }
+
+    #[test]
+    fn a_wal_stays_short_however_fast_it_is_written() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("x.db");
+        let mut written = Written::at(&path);
+        written.write(60);
+        // With a transaction more than makes the writer wait, and the pages beside the rows.
+        let most = PAGES * TIMES + 2 * STEP;
+        assert!(written.longest > PAGES && written.longest < most, "{} of {most}", written.longest);
+        let reader = open(&path, Role::Reader, 7).unwrap();
+        assert_eq!(count(&reader), written.rows);
+        drop(reader);
+        let rows = written.rows;
+        drop(written);
+        assert!(!dir.path().join("x.db-wal").exists(), "the last connection left nothing behind");
+        let again = open(&path, Role::Reader, 7).unwrap();
+        let check: String = again.query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap();
+        assert_eq!((check.as_str(), count(&again)), ("ok", rows));
+    }
+
+    #[test]
+    fn a_reader_keeps_what_it_sees_and_the_wal_begins_anew_after_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("x.db");
+        let mut written = Written::at(&path);
+        written.write(1);
+        let reader = open(&path, Role::Reader, 7).unwrap();
+        reader.execute_batch("BEGIN").unwrap();
+        assert_eq!(count(&reader), STEP);
+        written.write(20);
+        assert_eq!(count(&reader), STEP, "it sees what it saw");
+        assert!(written.longest > PAGES * TIMES, "the WAL holds what it needs");
+        reader.execute_batch("COMMIT").unwrap();
+        assert_eq!(count(&reader), written.rows);
+        // The first copies all of it and the second begins anew.
+        written.write(2);
+        written.longest = 0;
+        written.write(1);
+        assert!(written.longest < PAGES, "{}", written.longest);
+    }
+}
