@@ -260,7 +260,7 @@ impl tower_service::Service<http::Request<kube::client::Body>> for Refusing {
 }
 
 fn client(config: kube::Config) -> Result<kube::Client, ConnectError> {
-    kube::Client::try_from(config).map_err(|error| ConnectError::Client(chain(&error)))
+    super::client::client(config).map_err(|error| ConnectError::Client(chain(&error)))
 }
 
 async fn config(settings: &ConnectSettings) -> Result<kube::Config, ConnectError> {

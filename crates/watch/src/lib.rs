@@ -14,6 +14,7 @@
 
 mod access_review;
 mod backoff;
+mod client;
 mod connect;
 mod connect_error;
 mod consistency;
