@@ -1,6 +1,7 @@
 //! Reads the lines of a watch and records what they report, a batch at a time.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use tokio::sync::OwnedSemaphorePermit;
@@ -23,6 +24,14 @@ pub(super) struct Turn {
     waited: bool,
     received: Mark,
     received_at: Timestamp,
+}
+
+impl Turn {
+    /// How long changes waited for others, where that is longer than a moment. A bookmark that waited kept nothing back.
+    fn delay(&self, has_changes: bool) -> Option<Duration> {
+        let delay = self.received.elapsed();
+        (has_changes && self.waited && delay > LATE_BOUND).then_some(delay)
+    }
 }
 
 /// What a batch of lines amounts to.
@@ -91,12 +100,13 @@ impl<S: Sink> ListWatch<S> {
             }
         }
         let BatchOutcome { observed, progressed, phase, failure, cursor, evidence } = outcome;
+        let has_changes = !observed.is_empty();
         self.record_changes(position, phase, observed, cursor, evidence, turn.received_at).await?;
         // The log measures only the time in its own queue.
-        if turn.waited && turn.received.elapsed() > LATE_BOUND && self.coverage.is_watched() {
+        if let (Some(delay), true) = (turn.delay(has_changes), self.coverage.is_watched()) {
             let until = self.coverage.now();
             let message = "changes waited for others of this cluster to be recorded";
-            let since = until.minus(turn.received.elapsed());
+            let since = until.minus(delay);
             self.coverage.closed_gap(since, until, reason::STALLED, message).await?;
         }
         if progressed {
@@ -230,5 +240,31 @@ impl<S: Sink> ListWatch<S> {
 async fn yield_after_turn(at: usize) {
     if at % TURN == TURN - 1 {
         tokio::task::yield_now().await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use strandline_clock::{Clock, SystemClock};
+
+    #[test]
+    fn only_changes_that_waited_long_for_others_were_kept_back() {
+        let long = LATE_BOUND + Duration::from_secs(1);
+        let turn = |waited, ago| Turn {
+            _permit: None,
+            waited,
+            received: mark() - ago,
+            received_at: SystemClock.now().minus(ago),
+        };
+        for (waited, ago, has_changes, is_delayed) in [
+            (true, long, true, true),
+            (true, long, false, false),
+            (false, long, true, false),
+            (true, Duration::ZERO, true, false),
+        ] {
+            let delay = turn(waited, ago).delay(has_changes);
+            assert_eq!(delay.is_some(), is_delayed, "{waited} {ago:?} {has_changes}");
+        }
     }
 }
