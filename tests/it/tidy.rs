@@ -149,6 +149,7 @@ fn whatever_runs_is_watched() {
         ("src/http/server.rs", "a connection ends by itself, and gives its place back however it ends"),
         ("crates/watch/src/supervise/tasks.rs", "the supervisor of the cluster"),
         ("crates/view/src/reading.rs", "the projector, which ends with it"),
+        ("crates/sqlite/src/checkpoints.rs", "the writer, which looks for its end after each transaction"),
         ("crates/log/src/guard.rs", "itself; each commit looks too"),
         ("crates/sim/src/api_server/serve.rs", "the simulated server"),
         ("crates/sim/src/api_server/mod.rs", "the simulated server"),

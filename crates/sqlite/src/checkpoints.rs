@@ -18,7 +18,7 @@ const TIMES: i64 = 2;
 /// How often a helper begins anew, as long as much was written meanwhile.
 const PASSES: u32 = 8;
 
-/// Between two attempts of a writer to come to the end while a reader needs what is in the WAL.
+/// Between two attempts while a reader needs what is in the WAL.
 const APART: Duration = Duration::from_millis(250);
 
 /// The checkpoints of one database, for whoever writes it.
@@ -32,6 +32,8 @@ pub struct Checkpoints {
     /// With so many pages a WAL is long enough.
     pages: i64,
     running: Option<JoinHandle<rusqlite::Result<()>>>,
+    /// When the last helper began.
+    helped: Option<Instant>,
     /// When the writer came to the end itself.
     ended: Option<Instant>,
 }
@@ -52,7 +54,7 @@ impl Progress {
 impl Checkpoints {
     /// Of the database at a path, whose WAL becomes about so many pages long.
     pub const fn of(path: PathBuf, pages: i64) -> Self {
-        Checkpoints { path, pages, running: None, ended: None }
+        Checkpoints { path, pages, running: None, helped: None, ended: None }
     }
 
     /// Does what is due. To be called by the writer after each transaction; that a copy fails loses nothing, and shows
@@ -75,18 +77,17 @@ impl Checkpoints {
         if self.running.is_some() {
             return Ok(());
         }
+        let is_due = |last: Option<Instant>| last.is_none_or(|last| last.elapsed() >= APART);
         let is_little = wal.left() <= FEW;
-        if is_long || is_little {
-            // With little left a reader may be all that keeps it from ending.
-            if !is_little || self.ended.is_none_or(|ended| ended.elapsed() >= APART) {
-                progress(writer, "PASSIVE")?;
-                self.ended = Some(Instant::now());
-            }
-        } else {
+        if is_long && !is_little || is_little && is_due(self.ended) {
+            progress(writer, "PASSIVE")?;
+            self.ended = Some(Instant::now());
+        } else if !is_little && is_due(self.helped) {
             let path = self.path.clone();
             let files = Identities::of([path.clone()]);
             let helper = std::thread::Builder::new().name("checkpoint".into());
             self.running = helper.spawn(move || copy(&path, files)).ok();
+            self.helped = Some(Instant::now());
         }
         Ok(())
     }
