@@ -73,6 +73,10 @@ laws times="20":
     STRANDLINE_FULL=1 PROPTEST_RNG_SEED=$(date +%s) PROPTEST_CASES=$((256 * {{times}})) STRANDLINE_LAWS={{times}} cargo test --release --lib
     STRANDLINE_FULL=1 PROPTEST_RNG_SEED=$(date +%s) PROPTEST_CASES=$((256 * {{times}})) cargo test --release --package strandline-view --test it
 
+# A fleet of many clusters, as long as it is to be watched; a thousand of them take 17 GB for the simulated servers alone
+clusters clusters="1000" rate="2000" minutes="60":
+    STRANDLINE_BENCH_CLUSTERS={{clusters}} STRANDLINE_BENCH_RATE={{rate}} STRANDLINE_BENCH_MINUTES={{minutes}} cargo bench --profile profiling --bench clusters
+
 # Benches; each prints its peer in the same run, and all that was found is kept in target/bench/results.json
 bench:
     cargo bench

@@ -7,7 +7,7 @@
 //! waited for it.
 //!
 //! `STRANDLINE_BENCH_CLUSTERS`, `…_OBJECTS` (of a cluster), `…_RATE` (changes in a second) and `…_MINUTES` are other sizes than
-//! 1,000, 2,000, 2,000 and 60, and `STRANDLINE_BENCH_DIR` is where log and view are kept.
+//! 100, 2,000, 1,000 and 2, and `STRANDLINE_BENCH_DIR` is where log and view are kept.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -81,12 +81,12 @@ fn main() -> Result<()> {
     if std::env::args().any(|argument| argument == "--list") {
         return Ok(());
     }
-    let clusters = number("CLUSTERS", 1_000)?.max(1);
+    let clusters = number("CLUSTERS", 100)?.max(1);
     let size = Size { clusters, objects: number("OBJECTS", 2_000)?.next_multiple_of(NAMESPACE) };
     if std::env::args().any(|argument| argument == servers::ARGUMENT) {
         return servers::run(size);
     }
-    let (rate, minutes) = (number("RATE", 2_000)? as f64, number("MINUTES", 60)?.max(1));
+    let (rate, minutes) = (number("RATE", 1_000)? as f64, number("MINUTES", 2)?.max(1));
     tracing_subscriber::fmt().with_max_level(tracing::Level::WARN).with_writer(std::io::stderr).init();
     let temporary = tempfile::tempdir()?;
     let kept = std::env::var_os("STRANDLINE_BENCH_DIR").map(PathBuf::from);
