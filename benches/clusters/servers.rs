@@ -1,12 +1,11 @@
 //! The clusters: simulated API servers in a process of their own, which is this program again.
 
-use std::io::{BufRead, BufReader, Lines, Write};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use strandline_sim::api_server::{ApiServer, Author, builtin_kinds};
 
 use crate::common::Random;
+use crate::common::process::Process;
 use crate::workload::{NAMESPACE, PODS, WORKLOAD, WORKLOADS, Workload, config_map, namespace};
 use crate::{Result, Size};
 
@@ -21,9 +20,7 @@ const WINDOW: usize = 256;
 
 /// The process of the clusters.
 pub(crate) struct Servers {
-    child: Child,
-    commands: ChildStdin,
-    answers: Lines<BufReader<ChildStdout>>,
+    process: Process,
     /// Where each of them is.
     pub(crate) urls: Vec<String>,
 }
@@ -31,48 +28,26 @@ pub(crate) struct Servers {
 impl Servers {
     /// Starts the process and waits until it holds its objects.
     pub(crate) fn start(size: Size) -> Result<Self> {
-        let mut child = Command::new(std::env::current_exe()?)
-            .arg(ARGUMENT)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()?;
-        let commands = child.stdin.take().ok_or("no stdin")?;
-        let answers = BufReader::new(child.stdout.take().ok_or("no stdout")?).lines();
-        let mut servers = Servers { child, commands, answers, urls: Vec::new() };
-        for _ in 0..size.clusters {
-            let url = servers.answer()?;
-            servers.urls.push(url);
-        }
-        Ok(servers)
+        let mut process = Process::start(ARGUMENT)?;
+        let urls = (0..size.clusters).map(|_| process.answer()).collect::<std::io::Result<_>>()?;
+        Ok(Servers { process, urls })
     }
 
     /// Lets things happen for so long, at so many changes in a second, without waiting for it.
     pub(crate) fn begin(&mut self, rate: f64, lasting: Duration) -> Result<()> {
-        Ok(writeln!(self.commands, "{rate} {}", lasting.as_secs_f64())?)
+        Ok(self.process.say(&format!("{rate} {}", lasting.as_secs_f64()))?)
     }
 
     /// Waits until that is over; returns how many changes there were, and by how many seconds they came late at most.
     pub(crate) fn ended(&mut self) -> Result<(u64, f64)> {
-        let line = self.answer()?;
+        let line = self.process.answer()?;
         let (changes, late) = line.split_once(' ').ok_or("an answer of one word")?;
         Ok((changes.parse()?, late.parse()?))
     }
 
     /// The number of the process.
     pub(crate) fn pid(&self) -> String {
-        self.child.id().to_string()
-    }
-
-    fn answer(&mut self) -> Result<String> {
-        Ok(self.answers.next().ok_or("the clusters have ended")??)
-    }
-}
-
-impl Drop for Servers {
-    fn drop(&mut self) {
-        // It may have ended already.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        self.process.pid()
     }
 }
 
@@ -83,9 +58,10 @@ pub(crate) fn run(size: Size) -> Result<()> {
         .map(|cluster| ApiServer::new(&crate::cluster_name(cluster), builtin_kinds()))
         .collect();
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let each = servers.len().div_ceil(cores);
     std::thread::scope(|scope| {
-        for (part, servers) in servers.chunks(servers.len().div_ceil(cores)).enumerate() {
-            let first = (part * servers.len()) as u64;
+        for (part, servers) in servers.chunks(each).enumerate() {
+            let first = (part * each) as u64;
             scope.spawn(move || {
                 (first..).zip(servers).for_each(|(cluster, server)| fill(server, cluster, size.objects));
             });

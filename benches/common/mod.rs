@@ -11,6 +11,7 @@ pub(crate) mod environments;
 pub(crate) mod fleet;
 pub(crate) mod objects;
 pub(crate) mod plain;
+pub(crate) mod process;
 pub(crate) mod system;
 pub(crate) mod table;
 

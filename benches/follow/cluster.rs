@@ -1,7 +1,5 @@
 //! The cluster: a simulated API server in a process of its own, which is this program again.
 
-use std::io::{BufRead, BufReader, Lines, Write};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Instant;
 
 use serde_json::Value;
@@ -10,6 +8,7 @@ use strandline_sim::api_server::{ApiServer, Author, builtin_kinds};
 use crate::Result;
 use crate::common::Random;
 use crate::common::objects::observation;
+use crate::common::process::Process;
 
 /// The argument by which this program becomes the cluster.
 pub(crate) const ARGUMENT: &str = "--as-the-cluster";
@@ -19,9 +18,7 @@ const KUBELET: Author = Author::updates("kubelet").through("status");
 
 /// The cluster's process.
 pub(crate) struct Cluster {
-    child: Child,
-    commands: ChildStdin,
-    answers: Lines<BufReader<ChildStdout>>,
+    process: Process,
     pub(crate) url: String,
     pub(crate) bytes_each: f64,
     /// Seconds in which it made the last updates.
@@ -31,47 +28,30 @@ pub(crate) struct Cluster {
 impl Cluster {
     /// Starts the process and waits until it holds its objects.
     pub(crate) fn start() -> Result<Self> {
-        let mut child = Command::new(std::env::current_exe()?)
-            .arg(ARGUMENT)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()?;
-        let commands = child.stdin.take().ok_or("no stdin")?;
-        let answers = BufReader::new(child.stdout.take().ok_or("no stdout")?).lines();
-        let mut cluster =
-            Cluster { child, commands, answers, url: String::new(), bytes_each: 0.0, offered: None };
-        let (url, bytes) = cluster.answer()?;
-        (cluster.url, cluster.bytes_each) = (url, bytes);
-        Ok(cluster)
+        let mut process = Process::start(ARGUMENT)?;
+        let (url, bytes_each) = answer(&mut process)?;
+        Ok(Cluster { process, url, bytes_each, offered: None })
     }
 
     /// Makes updates and tells how many changed something.
     pub(crate) fn update(&mut self, count: usize) -> Result<usize> {
-        writeln!(self.commands, "{count}")?;
-        let (changed, seconds) = self.answer()?;
+        self.process.say(&count.to_string())?;
+        let (changed, seconds) = answer(&mut self.process)?;
         self.offered = Some(seconds);
         Ok(changed.parse()?)
     }
 
     /// The number of the process.
     pub(crate) fn pid(&self) -> String {
-        self.child.id().to_string()
-    }
-
-    /// A word and a number.
-    fn answer(&mut self) -> Result<(String, f64)> {
-        let line = self.answers.next().ok_or("the cluster has ended")??;
-        let (word, number) = line.split_once(' ').ok_or("an answer of one word")?;
-        Ok((word.to_owned(), number.parse()?))
+        self.process.pid()
     }
 }
 
-impl Drop for Cluster {
-    fn drop(&mut self) {
-        // It may have ended already.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
+/// A word and a number.
+fn answer(process: &mut Process) -> Result<(String, f64)> {
+    let line = process.answer()?;
+    let (word, number) = line.split_once(' ').ok_or("an answer of one word")?;
+    Ok((word.to_owned(), number.parse()?))
 }
 
 /// What the process does: fills the server, says where it is, and makes as many updates as each line says.
