@@ -57,12 +57,15 @@ impl Checkpoints {
         Checkpoints { path, pages, running: None, helped: None, ended: None }
     }
 
-    /// Does what is due. To be called by the writer after each transaction; that a copy fails loses nothing, and shows
-    /// when something is written.
-    ///
-    /// # Errors
-    /// When the WAL cannot be looked at.
-    pub fn after_commit(&mut self, writer: &Connection) -> rusqlite::Result<()> {
+    /// Does what is due. To be called by the writer after each transaction. What fails is a warning, as nothing is lost by it: what
+    /// is committed stays in the WAL.
+    pub fn after_commit(&mut self, writer: &Connection) {
+        if let Err(error) = self.do_what_is_due(writer) {
+            self.warn(&error);
+        }
+    }
+
+    fn do_what_is_due(&mut self, writer: &Connection) -> rusqlite::Result<()> {
         if self.running.as_ref().is_some_and(JoinHandle::is_finished) {
             self.join();
         }
@@ -80,8 +83,8 @@ impl Checkpoints {
         let is_due = |last: Option<Instant>| last.is_none_or(|last| last.elapsed() >= APART);
         let is_little = wal.left() <= FEW;
         if is_long && !is_little || is_little && is_due(self.ended) {
-            progress(writer, "PASSIVE")?;
             self.ended = Some(Instant::now());
+            progress(writer, "PASSIVE")?;
         } else if !is_little && is_due(self.helped) {
             let path = self.path.clone();
             let files = Identities::of([path.clone()]);
@@ -95,11 +98,13 @@ impl Checkpoints {
     fn join(&mut self) {
         match self.running.take().map(JoinHandle::join) {
             None | Some(Ok(Ok(()))) => {}
-            Some(Ok(Err(error))) => {
-                tracing::warn!(path = %self.path.display(), %error, "a checkpoint failed")
-            }
+            Some(Ok(Err(error))) => self.warn(&error),
             Some(Err(_)) => tracing::error!(path = %self.path.display(), "a checkpoint panicked"),
         }
+    }
+
+    fn warn(&self, error: &rusqlite::Error) {
+        tracing::warn!(path = %self.path.display(), %error, "a checkpoint failed");
     }
 }
 
@@ -173,7 +178,7 @@ mod tests {
                 self.writer.execute_batch("COMMIT").unwrap();
                 self.rows += STEP;
                 self.longest = self.longest.max(progress(&self.writer, "NOOP").unwrap().written);
-                self.checkpoints.after_commit(&self.writer).unwrap();
+                self.checkpoints.after_commit(&self.writer);
             }
         }
     }

@@ -137,7 +137,7 @@ impl Projector {
             Ok((touched, position)) => {
                 self.recent.add(self.position.checkpoint, position.checkpoint, &touched.environments);
                 self.position = position;
-                self.checkpoints.after_commit(&self.view)?;
+                self.checkpoints.after_commit(&self.view);
                 Ok(Some(touched))
             }
             Err(error) => {
@@ -194,7 +194,7 @@ impl Projector {
         if pruned {
             // Numbers that nothing referred to are gone with their rows.
             self.cache.clear();
-            self.checkpoints.after_commit(&self.view)?;
+            self.checkpoints.after_commit(&self.view);
         }
         Ok(pruned)
     }
