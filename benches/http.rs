@@ -33,7 +33,7 @@ use common::caller::{Caller, asked};
 use common::environments::{self, catalog};
 use common::objects::{PER_NAMESPACE, uid};
 use common::table::{Mark, Spread, Table, milliseconds};
-use common::{BATCH, Log, observations};
+use common::{BATCH, Log, observations, runtime};
 
 const OBJECTS: usize = 12 * PER_NAMESPACE as usize;
 const CALLERS: usize = 4;
@@ -52,10 +52,7 @@ fn main() {
     tracing_subscriber::fmt().with_max_level(tracing::Level::WARN).with_writer(std::io::stderr).init();
     let directory = tempfile::tempdir().expect("a temporary directory");
     record(directory.path());
-    // As the service has them: one worker more than there are cores.
-    let workers = std::thread::available_parallelism().map_or(2, |cores| cores.get() + 1);
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(workers).enable_all().build();
-    let runtime = runtime.expect("a runtime");
+    let runtime = runtime();
     let stop = CancellationToken::new();
     let cluster = runtime.block_on(BusyCluster::start("busy"));
     for n in 0..BUSY_PODS {

@@ -28,7 +28,7 @@ use common::fleet::Fleet;
 use common::objects::{PER_NAMESPACE, WORKLOAD, namespace, uid};
 use common::system::{Memory, disk};
 use common::table::{Mark, Table, milliseconds};
-use common::{BATCH, Log, Random, followed};
+use common::{BATCH, Log, Random, followed, runtime};
 
 const SIZES: [u64; 4] = [250_000, 500_000, 1_000_000, 2_000_000];
 const SEED: u64 = 7;
@@ -206,9 +206,7 @@ fn served(directory: &Path, objects: u64, head: Offset) -> Figures {
 fn serve(directory: &Path, objects: u64, changes: u64) {
     // What happened besides, such as a view that is built anew.
     tracing_subscriber::fmt().with_max_level(tracing::Level::WARN).with_writer(std::io::stderr).init();
-    let workers = std::thread::available_parallelism().map_or(2, |cores| cores.get() + 1);
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(workers).enable_all().build();
-    let runtime = runtime.expect("a runtime");
+    let runtime = runtime();
     let stop = CancellationToken::new();
     let begun = Instant::now();
     let address = runtime.block_on(start(directory, objects, &stop));

@@ -9,7 +9,7 @@ use strandline_view::ViewStatus;
 
 use crate::Result;
 
-/// What stands in an object before the microseconds at which its cluster had it.
+/// What an object has before the microseconds at which its cluster had it.
 pub(crate) const STAMP: &str = "as of ";
 
 /// One of so many changes is looked at.
@@ -50,7 +50,7 @@ impl Lags {
         Ok(lags)
     }
 
-    /// When the cluster had what stands at an offset, in microseconds; none where that says nothing of it.
+    /// When the cluster had what is at an offset, in microseconds; none where that says nothing of it.
     fn stamp(&mut self, offset: Offset) -> Result<Option<f64>> {
         let record = self.log.begin()?.at(offset)?;
         let Change::Applied { body, .. } = &record.change else { return Ok(None) };

@@ -24,14 +24,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use strandline::http::auth::AccessConfig;
-use strandline::service::{Options, Service, Watched, WatchedSettings};
+use strandline::service::{Options, Service};
 use strandline_clock::{Clock, SystemClock};
 use strandline_model::{CatalogFact, ClusterSpec, EnvironmentSpec, Labels, TargetSpec};
 use strandline_view::ViewStatus;
-use strandline_watch::{ClusterAccess, ConnectSettings, Watcher};
 use tokio_util::sync::CancellationToken;
 
 use asking::Asking;
+use common::busy_cluster::watched;
 use common::system::{Memory, cpu_seconds, disk};
 use common::table::{Mark, Table};
 use lag::Lags;
@@ -99,8 +99,7 @@ fn main() -> Result<()> {
         size.all(),
         environments(size).count()
     );
-    let workers = std::thread::available_parallelism().map_or(2, |cores| cores.get() + 1);
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(workers).enable_all().build()?;
+    let runtime = common::runtime();
     let stop = CancellationToken::new();
     let begun = Instant::now();
     let (address, status) = runtime.block_on(start(directory, size, &servers.urls, &stop))?;
@@ -233,14 +232,7 @@ async fn start(
 ) -> Result<(SocketAddr, ViewStatus)> {
     let mut clusters = Vec::new();
     for (cluster, url) in (0..).zip(urls) {
-        let settings = ConnectSettings::new(ClusterAccess::Url(url.clone()));
-        let connection = strandline_watch::connect(&settings).await?;
-        let watchers = vec![Watcher { connection, namespaces: Vec::new() }];
-        clusters.push(Watched {
-            name: cluster_name(cluster),
-            watchers,
-            settings: WatchedSettings::default(),
-        });
+        clusters.push(watched(cluster_name(cluster), url.clone()).await);
     }
     let of = |cluster: u64| ClusterSpec {
         name: cluster_name(cluster),
@@ -261,12 +253,12 @@ async fn start(
 
 /// Waits until the view has all objects.
 fn until_listed(status: &ViewStatus, size: Size) {
-    let mut told = Instant::now();
+    let mut printed = Instant::now();
     // Facts of the catalog and marks come besides.
     while status.progress().1.get() < size.all() || status.lag() > 0 {
         std::thread::sleep(Duration::from_millis(10));
-        if told.elapsed() > MINUTE {
-            told = Instant::now();
+        if printed.elapsed() > MINUTE {
+            printed = Instant::now();
             eprintln!("head and view at {:?}, {:?}", status.progress(), Memory::now());
         }
     }

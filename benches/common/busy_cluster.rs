@@ -25,13 +25,7 @@ impl BusyCluster {
 
     /// As a service watches it.
     pub(crate) async fn watched(&self) -> Watched {
-        let settings = ConnectSettings::new(ClusterAccess::Url(self.server.url()));
-        let connection = strandline_watch::connect(&settings).await.expect("the cluster answers");
-        Watched {
-            name: self.name.into(),
-            watchers: vec![Watcher { connection, namespaces: Vec::new() }],
-            settings: WatchedSettings::default(),
-        }
+        watched(self.name.into(), self.server.url()).await
     }
 
     /// Lets so many Pods of a namespace change, so many in a second, one after the other and then anew.
@@ -55,6 +49,14 @@ impl BusyCluster {
             }
         });
     }
+}
+
+/// A simulated cluster at an address, as a service watches it.
+pub(crate) async fn watched(name: String, url: String) -> Watched {
+    let settings = ConnectSettings::new(ClusterAccess::Url(url));
+    let connection = strandline_watch::connect(&settings).await.expect("the cluster answers");
+    let watchers = vec![Watcher { connection, namespaces: Vec::new() }];
+    Watched { name, watchers, settings: WatchedSettings::default() }
 }
 
 /// A Pod that runs, or fails.

@@ -54,6 +54,12 @@ impl Random {
     }
 }
 
+/// A runtime as the service has it: one worker more than there are cores.
+pub(crate) fn runtime() -> tokio::runtime::Runtime {
+    let workers = std::thread::available_parallelism().map_or(2, |cores| cores.get() + 1);
+    tokio::runtime::Builder::new_multi_thread().worker_threads(workers).enable_all().build().unwrap()
+}
+
 /// The watch that follows a kind.
 pub(crate) fn watch(kind: &str) -> WatchKey {
     WatchKey { cluster: "bench".into(), kind: Kind::new("", kind), namespace: String::new() }

@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader, Error, Lines, Result, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
-/// Such a process, which is told things and answers in lines.
+/// Such a process, which takes and answers lines.
 pub(crate) struct Process {
     child: Child,
     commands: ChildStdin,
