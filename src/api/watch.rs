@@ -131,7 +131,7 @@ async fn begin(state: &AppState, from: Option<At>) -> Result<Option<Position>, P
 /// A stream that somebody reads.
 struct Stream {
     state: AppState,
-    context: Context,
+    context: Arc<Context>,
     caller: Arc<Caller>,
     watching: Watching,
     sender: mpsc::Sender<Event>,

@@ -18,7 +18,7 @@ const SECRET: [http::HeaderName; 3] = [AUTHORIZATION, PROXY_AUTHORIZATION, COOKI
 pub struct Context {
     /// The path as it was sent.
     pub path: String,
-    /// What stood after the question mark, as it was sent; empty where no route matched.
+    /// What stood after the question mark, as it was sent.
     pub query: String,
     /// The method.
     pub method: Method,
@@ -37,7 +37,7 @@ pub struct Context {
 }
 
 impl Context {
-    /// Of a request with these; headers that hold credentials are marked so that nothing prints them.
+    /// Of a request with these and no query; headers that hold credentials are marked so that nothing prints them.
     pub fn new(method: Method, path: &str, mut headers: HeaderMap) -> Self {
         for (name, value) in &mut headers {
             value.set_sensitive(SECRET.contains(name));

@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures_util::FutureExt;
@@ -9,7 +10,7 @@ use http::header::{
     CONTENT_LENGTH, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName, HeaderValue, REFERRER_POLICY, VARY,
     X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
 };
-use http::{Method, Request, StatusCode};
+use http::{Method, Request, StatusCode, Uri};
 use hyper::body::{Body, Incoming};
 use tower_service::Service;
 
@@ -63,11 +64,15 @@ pub async fn answer(
     mut request: Request<Incoming>,
 ) -> Response {
     let started = Instant::now();
-    let known = Context::new(request.method().clone(), request.uri().path(), request.headers().clone());
+    let headers = std::mem::take(request.headers_mut());
+    let known = Context::new(request.method().clone(), request.uri().path(), headers);
     let Peer { address, reserved, account } = peer;
     let from_allowed_site = options.origins.allow(&known.headers);
-    let context = Context { peer: Some(address), reserved, account, from_allowed_site, ..known };
-    request.extensions_mut().insert(context.clone());
+    let query = request.uri().query().unwrap_or_default().to_owned();
+    let context = Context { query, peer: Some(address), reserved, account, from_allowed_site, ..known };
+    // All parts of an answer share it, and nothing else has the headers.
+    let context = Arc::new(context);
+    request.extensions_mut().insert(Arc::clone(&context));
     let span = tracing::info_span!(
         target: "traces",
         "request",
@@ -78,7 +83,7 @@ pub async fn answer(
         http.route = Empty,
         http.response.status_code = Empty,
     );
-    let response = match refusal(&options.hosts, &request) {
+    let response = match refusal(&options.hosts, request.uri(), &context) {
         Some(problem) => respond::problem(problem, &context),
         None => caught(router, request, &context).instrument(span.clone()).await,
     };
@@ -104,13 +109,13 @@ pub async fn answer(
     response
 }
 
-fn refusal(hosts: &Hosts, request: &Request<Incoming>) -> Option<Problem> {
-    let address = request.uri().path_and_query().map_or(0, |address| address.as_str().len());
+fn refusal(hosts: &Hosts, uri: &Uri, context: &Context) -> Option<Problem> {
+    let address = uri.path_and_query().map_or(0, |address| address.as_str().len());
     if address > ADDRESS_BYTES_MAX {
         let detail = format!("the URL has {address} bytes; the limit is {ADDRESS_BYTES_MAX}");
         return Some(Problem::new(ProblemCode::UriTooLong, detail));
     }
-    if !hosts.allow(request.uri(), request.headers()) {
+    if !hosts.allow(uri, &context.headers) {
         let detail = "the Host header is not a name of this server";
         return Some(Problem::new(ProblemCode::MisdirectedRequest, detail));
     }
@@ -157,12 +162,13 @@ fn acceptable(response: Response, context: &Context) -> Response {
 /// Says how long the answer took, to those who see everything: it can depend on what others have.
 fn mark_time(response: &mut Response, total: Duration) {
     let Some(Timed { handler }) = response.extensions().get().copied() else { return };
-    let milliseconds = |time: Duration| time.as_secs_f64() * 1000.0;
+    // Milliseconds to three places, by integers: what floats take to be printed shows in short answers.
+    let duration = |time: Duration| format!("dur={}.{:03}", time.as_millis(), time.subsec_micros() % 1000);
     let handler = match handler {
-        Some(time) => format!("handler;dur={:.3}", milliseconds(time)),
+        Some(time) => format!("handler;{}", duration(time)),
         None => "cache;desc=hit".to_owned(),
     };
-    let text = format!("{handler}, total;dur={:.3}", milliseconds(total));
+    let text = format!("{handler}, total;{}", duration(total));
     response.headers_mut().extend(HeaderValue::from_str(&text).ok().map(|value| (SERVER_TIMING, value)));
 }
 

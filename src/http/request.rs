@@ -15,7 +15,7 @@ use super::problem::Problem;
 #[derive(Clone, Debug)]
 pub struct Request {
     /// What is known of every request.
-    pub context: Context,
+    pub context: Arc<Context>,
     /// The values of the path's parameters, in order, decoded.
     pub arguments: Vec<String>,
     /// The query's parameters, decoded; all are known to the route.
@@ -28,7 +28,8 @@ pub struct Request {
 
 impl Request {
     /// One without a body, of a caller who was not asked who they are.
-    pub fn new(context: Context, arguments: Vec<String>, query: Query) -> Self {
+    pub fn new(context: impl Into<Arc<Context>>, arguments: Vec<String>, query: Query) -> Self {
+        let context = context.into();
         Request { context, arguments, query, caller: caller::unasked(), body: Bytes::new() }
     }
 

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use http::header::{ALLOW, HeaderValue};
-use http::{HeaderMap, Method, StatusCode};
+use http::{Method, StatusCode};
 use warp::Filter;
 use warp::filters::BoxedFilter;
 use warp::filters::path::FullPath;
@@ -202,7 +202,6 @@ pub fn mount<S: Gate + Clone + Send + Sync>(
         assert!(inserted.is_ok(), "{} conflicts with another route", route.path);
     }
     let (table, state) = (Arc::new(table), state.clone());
-    let query = warp::query::raw().or(warp::any().map(String::new)).unify();
     let found = move |path: FullPath| {
         let found = matched(&table, path.as_str());
         async move { found.ok_or_else(warp::reject::not_found) }
@@ -210,10 +209,9 @@ pub fn mount<S: Gate + Clone + Send + Sync>(
     warp::path::full()
         .and_then(found)
         .and(context())
-        .and(query)
         .and(warp::body::stream().map(body::incoming).boxed())
-        .then(move |found: Match<S>, context: Context, query: String, body| {
-            let (state, context) = (state.clone(), Context { query, ..context });
+        .then(move |found: Match<S>, context: Arc<Context>, body| {
+            let state = state.clone();
             async move {
                 let Match { route, arguments } = found;
                 let asked = Asked { arguments, context: &context, body };
@@ -228,7 +226,9 @@ pub fn mount<S: Gate + Clone + Send + Sync>(
 
 /// Answers everything with "nothing is served here"; stands last.
 pub fn nothing_here(failure: Failure) -> Router {
-    context().map(move |context: Context| failure(Problem::no_such_address(&context.path), &context)).boxed()
+    context()
+        .map(move |context: Arc<Context>| failure(Problem::no_such_address(&context.path), &context))
+        .boxed()
 }
 
 /// A row that a path matches, with the path's parameters.
@@ -247,21 +247,20 @@ fn matched<S>(table: &matchit::Router<&'static Route<S>>, path: &str) -> Option<
 }
 
 /// Extracts what every answer needs: what the guard knows, or the request alone where there is no guard.
-fn context() -> BoxedFilter<(Context,)> {
-    warp::method()
-        .and(warp::path::full())
-        .and(warp::header::headers_cloned())
-        .and(warp::ext::optional::<Context>())
-        .map(|method: Method, path: FullPath, headers: HeaderMap, known: Option<Context>| {
-            known.unwrap_or_else(|| Context::new(method, path.as_str(), headers))
-        })
-        .boxed()
+fn context() -> BoxedFilter<(Arc<Context>,)> {
+    let query = warp::query::raw().or(warp::any().map(String::new)).unify();
+    let alone = warp::method().and(warp::path::full()).and(query).and(warp::header::headers_cloned()).map(
+        |method, path: FullPath, query, headers| {
+            Arc::new(Context { query, ..Context::new(method, path.as_str(), headers) })
+        },
+    );
+    warp::ext::get::<Arc<Context>>().or(alone).unify().boxed()
 }
 
 /// A request that matched a route, as it came.
 struct Asked<'a> {
     arguments: Vec<String>,
-    context: &'a Context,
+    context: &'a Arc<Context>,
     body: body::Incoming,
 }
 
@@ -336,7 +335,7 @@ async fn carry_out<S: Gate>(
     if let Some(answer) = place.as_ref().and_then(|place| place.get(context)) {
         return Ok(timed(answer, None));
     }
-    let request = Request { caller, body, ..Request::new(context.clone(), arguments, query) };
+    let request = Request { caller, body, ..Request::new(Arc::clone(context), arguments, query) };
     let started = Instant::now();
     let longest = operation.reads.then_some(LONGEST);
     let answer = in_time(longest, (operation.handler)(state.serving(&asker, now), request)).await;

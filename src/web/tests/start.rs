@@ -203,7 +203,9 @@ fn views_of_the_reader_stand_beside_those_of_the_configuration_and_a_wall_goes_t
     let cookie = HeaderValue::from_str(&format!("strandline-views={text}")).expect("a header");
     let page = |query: &str| {
         let mut request = request("/", query);
-        request.context.headers.insert(COOKIE, cookie.clone());
+        let mut context = Context::clone(&request.context);
+        context.headers.insert(COOKIE, cookie.clone());
+        request.context = context.into();
         let page = rendered(&request, some(), None, snapshot());
         sound(&page);
         page
