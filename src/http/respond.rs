@@ -1,5 +1,7 @@
 //! Answers: bodies with their type, their entity tag, and what caches may do with them.
 
+use std::cell::Cell;
+
 use bytes::Bytes;
 use http::StatusCode;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, HeaderMap, HeaderValue, IF_NONE_MATCH, LINK};
@@ -34,20 +36,22 @@ pub fn chosen(mut response: Response) -> Response {
     response
 }
 
+/// Headers that an answer has in the end, at most, so that room for them is made once.
+const HEADERS: usize = 16;
+
 /// An answer of this type, or 304 when the caller already holds the same bytes.
 ///
 /// The tag is a digest of the body: the same for the same offset and question, and, unlike one made from
 /// these two, also right when only the lag or a relative moment has moved.
-pub fn tagged(context: &Context, content_type: &'static str, body: Vec<u8>) -> Response {
-    let (body, mut text) = (Bytes::from(body), [b'"'; 34]);
+pub fn tagged(context: &Context, content_type: &'static str, body: impl Into<Bytes>) -> Response {
+    let (body, mut text) = (body.into(), [b'"'; 34]);
     text[1..33].copy_from_slice(&blake3::hash(&body).to_hex().as_bytes()[..32]);
     // Hex digits and quotes are a header's value; no tag at all would be right too.
     let tag = HeaderValue::from_bytes(&text).unwrap_or(HeaderValue::from_static("\"\""));
-    let headers = HeaderMap::from_iter([
-        (CONTENT_TYPE, HeaderValue::from_static(content_type)),
-        (CACHE_CONTROL, HeaderValue::from_static("private, no-cache")),
-        (ETAG, tag.clone()),
-    ]);
+    let mut headers = HeaderMap::with_capacity(HEADERS);
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));
+    headers.insert(ETAG, tag.clone());
     let forms = Forms::default();
     let mut response = conditional(context, &tag, headers, body.clone());
     response.extensions_mut().insert(forms.clone());
@@ -76,9 +80,25 @@ fn holds(header: &str, tag: &str) -> bool {
 
 /// JSON.
 pub fn json<T: Serialize>(request: &Request, value: &T) -> Result<Response, Problem> {
-    let mut body = serde_json::to_vec(value).map_err(Problem::internal)?;
-    body.push(b'\n');
-    Ok(tagged(&request.context, "application/json", body))
+    Ok(tagged(&request.context, "application/json", json_text(value).map_err(Problem::internal)?))
+}
+
+/// A larger buffer is not kept for the next answer.
+const BUFFER_MAX: usize = 64 * 1024;
+
+/// A value as a line of JSON. It is written to a buffer that a thread has already, and copied out once its size is known.
+fn json_text<T: Serialize>(value: &T) -> serde_json::Result<Bytes> {
+    thread_local!(static BUFFER: Cell<Vec<u8>> = const { Cell::new(Vec::new()) });
+    let mut buffer = BUFFER.take();
+    buffer.clear();
+    serde_json::to_writer(&mut buffer, value)?;
+    buffer.push(b'\n');
+    if buffer.len() > BUFFER_MAX {
+        return Ok(Bytes::from(buffer));
+    }
+    let text = Bytes::copy_from_slice(&buffer);
+    BUFFER.set(buffer);
+    Ok(text)
 }
 
 /// A page of a list, with the address of the next one.
