@@ -134,29 +134,35 @@ impl LogReader {
         }
     }
 
+    /// A record that is read with those after it: deltas against it usually follow soon, if it is a keyframe.
+    pub(super) fn record_in_order(&mut self, row: RawRow) -> Result<Record, LogError> {
+        let (offset, is_keyframe) = (row.offset, row.base.is_none());
+        let record = self.record(row)?;
+        if let Change::Applied { body, .. } = &record.change
+            && is_keyframe
+        {
+            self.keyframes.put(offset, body.as_str().into());
+        }
+        Ok(record)
+    }
+
     pub(super) fn record(&mut self, row: RawRow) -> Result<Record, LogError> {
         let text = self.text(&row)?;
         let unreadable =
             |error: serde_json::Error| row.damaged(format!("its body is invalid: {}", of_json(&error)));
         let id = ResourceId(row.subject);
         let change = match row.change_type()? {
-            ChangeType::Applied => {
-                if row.base.is_none() {
-                    // Deltas against this keyframe usually follow soon.
-                    self.keyframes.put(row.offset, text.as_str().into());
-                }
-                Change::Applied {
-                    id,
-                    key: row.key.clone(),
-                    uid: Uid::new(row.uid.as_str()),
-                    resource_version: ResourceVersion::new(row.resource_version.as_str()),
-                    changed_by: types::changed_by(row.manager.clone(), row.managed_at),
-                    body: text,
-                }
-            }
+            ChangeType::Applied => Change::Applied {
+                id,
+                key: row.key,
+                uid: Uid::new(row.uid),
+                resource_version: ResourceVersion::new(row.resource_version),
+                changed_by: types::changed_by(row.manager, row.managed_at),
+                body: text,
+            },
             ChangeType::Deleted => {
                 let cause: DeletionCause = serde_json::from_str(&text).map_err(unreadable)?;
-                Change::Deleted { id, key: row.key.clone(), uid: Uid::new(row.uid.as_str()), cause }
+                Change::Deleted { id, key: row.key, uid: Uid::new(row.uid), cause }
             }
             ChangeType::Coverage => Change::Coverage(serde_json::from_str(&text).map_err(unreadable)?),
             ChangeType::Clock => Change::Clock(serde_json::from_str(&text).map_err(unreadable)?),

@@ -20,7 +20,7 @@ impl LogReader {
     pub fn after(&mut self, offset: Offset, limit: usize) -> Result<Vec<Record>, LogError> {
         self.read_after(offset, limit, |log, row, pruned| match pruned {
             true => log.pruned_record(row).map(|record| Some((0, record))),
-            false => log.record(row).map(|record| Some((record.change.body().len(), record))),
+            false => log.record_in_order(row).map(|record| Some((record.change.body().len(), record))),
         })
     }
 
