@@ -130,6 +130,10 @@ async function feeds() {
     texts.GET("/api/v1/changes", { params: { query: { at, since, format: "csv" } }, parseAs: "text" }),
   );
   assert(csv.includes("image api 2.34.0 → 2.35.0"));
+  const atom = await got(
+    texts.GET("/api/v1/changes", { params: { query: { at, since, format: "atom" } }, parseAs: "text" }),
+  );
+  assert(atom.includes('<feed xmlns="http://www.w3.org/2005/Atom"') && atom.includes("image api 2.34.0 → 2.35.0"));
   await stream();
 }
 
@@ -205,6 +209,8 @@ async function resources() {
   const operations = (await got(texts.GET("/api/v1/resources/{uid}/diff", patch))) as components["schemas"]["JsonPatch"];
   const image = operations.find((one) => one.path === "/spec/template/spec/containers/0/image");
   assert.deepEqual([image?.op, image?.value], ["replace", "registry.example.com/payments/api/api:2.34.1-7c4db2f4"]);
+  const text = { params: { path, query: { at, from: "1400", format: "text" as const } }, parseAs: "text" as const };
+  assert((await got(texts.GET("/api/v1/resources/{uid}/diff", text))).includes("spec.template.spec.containers"));
   const health = await read(client.GET("/api/v1/resources/{uid}/health", { params: { path, query: { at, since } } }));
   assert.equal(health.intervals[0]?.reason, "ProgressDeadlineExceeded");
   const events = await read(client.GET("/api/v1/resources/{uid}/events", { params: { path: pod, query } }));

@@ -122,8 +122,9 @@ def feeds() -> None:
     with CLIENT.get_httpx_client().stream("GET", "/api/v1/environments", params={"watch": "true", **lines}) as stream:
         assert "event:leave" in stream.iter_lines()
     # Of answers in more than one format the client parses JSON; the others are asked for as they are.
-    rows = CLIENT.get_httpx_client().get("/api/v1/changes", params={"at": AT, "since": SINCE, "format": "csv"})
-    assert rows.headers["content-type"].startswith("text/csv") and "image api 2.34.0 → 2.35.0" in rows.text
+    for format, media in {"csv": "text/csv", "atom": "application/atom+xml"}.items():
+        asked = CLIENT.get_httpx_client().get("/api/v1/changes", params={"at": AT, "since": SINCE, "format": format})
+        assert asked.headers["content-type"].startswith(media) and "image api 2.34.0 → 2.35.0" in asked.text
 
 
 def catalog() -> None:
@@ -161,6 +162,9 @@ def resources() -> None:
     assert values.items[0].values == ["registry.example.com/payments/api/api:2.34.1-7c4db2f4"]
     diff = call("resources.get_resource_diff", uid, from_="1400", at=AT)
     assert diff.from_.version.offset == 880 and diff.to.version.offset == 1620 and diff.differences
+    lines = {"from": "1400", "at": AT, "format": "text"}
+    text = CLIENT.get_httpx_client().get(f"/api/v1/resources/{uid}/diff", params=lines)
+    assert text.headers["content-type"].startswith("text/plain") and "spec.template.spec.containers" in text.text
     health = read("resources.get_resource_health", uid, since=SINCE)
     assert health.intervals[0].reason == "ProgressDeadlineExceeded"
     pod = read("environments.get_environment_why", STAGING).paths[0].steps[-1].id
