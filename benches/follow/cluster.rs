@@ -26,9 +26,10 @@ pub(crate) struct Cluster {
 }
 
 impl Cluster {
-    /// Starts the process and waits until it holds its objects.
-    pub(crate) fn start() -> Result<Self> {
+    /// Starts the process and waits until it holds so many objects.
+    pub(crate) fn start(objects: usize) -> Result<Self> {
         let mut process = Process::start(ARGUMENT)?;
+        process.say(&objects.to_string())?;
         let (url, bytes_each) = answer(&mut process)?;
         Ok(Cluster { process, url, bytes_each, offered: None })
     }
@@ -54,8 +55,12 @@ fn answer(process: &mut Process) -> Result<(String, f64)> {
     Ok((word.to_owned(), number.parse()?))
 }
 
-/// What the process does: fills the server, says where it is, and makes as many updates as each line says.
-pub(crate) fn run(objects: usize) -> Result<()> {
+/// What the process does: fills the server with as many objects as the first line says, says where it is, and makes as many
+/// updates as each further line says.
+pub(crate) fn run() -> Result<()> {
+    let mut counts = std::io::stdin().lines();
+    let mut next = || -> Option<Result<usize>> { counts.next().map(|line| Ok(line?.parse()?)) };
+    let objects = next().ok_or("no number of objects")??;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let server = runtime.block_on(ApiServer::start("bench", builtin_kinds()))?;
     let mut random = Random(42);
@@ -73,8 +78,8 @@ pub(crate) fn run(objects: usize) -> Result<()> {
     }
     println!("{} {}", server.url(), bytes_each(&server));
     let mut version = objects as u64;
-    for line in std::io::stdin().lines() {
-        let count: usize = line?.parse()?;
+    while let Some(count) = next() {
+        let count = count?;
         // No watch is to be told that it came too late, however slow it is.
         server.set_window(count * 2);
         let (started, mut changed) = (Instant::now(), 0);

@@ -3,13 +3,14 @@
 use crate::common::system::Memory;
 use crate::{PEAK, SETTLED};
 
-/// Prints how much memory there is after something, and whether that meets the marks.
-pub(crate) fn print_memory(memory: &Memory, when: &str, hundred_thousands: f64) {
+/// Prints how much memory there is after something, and whether that meets the marks; `base` is what fewer objects take,
+/// and `more` how many hundred thousands they are fewer.
+pub(crate) fn print_memory(memory: &Memory, when: &str, (base, more): (f64, f64)) {
     let Memory { peak, settled, anonymous } = memory;
-    let mark = SETTLED * hundred_thousands;
     let verdict = |met: bool| if met { "met" } else { "missed" };
-    let met = verdict(*settled <= mark);
-    let said = format!("mark: {mark:.0} MB: {met}");
+    let each = (settled - base) / more;
+    let met = verdict(each <= SETTLED);
+    let said = format!("{each:.0} MB for 100,000 more, mark: {SETTLED:.0} MB: {met}");
     row(&format!("  {when}, settled"), format!("{settled:.0} MB, {anonymous:.0} MB of it anonymous"), &said);
     let (times, met) = (peak / settled, verdict(*peak <= PEAK * settled));
     let said = format!("{times:.1} times settled, mark: {PEAK:.0}: {met}");

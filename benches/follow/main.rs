@@ -2,8 +2,9 @@
 //!
 //! The cluster is a simulated API server in a process of its own, so that the figures of this one are those of
 //! the watchers, the log's writer and the projector alone. Beside them stand the marks: ten times the rate per
-//! core at which Argo CD's gitops-engine fills its cache in memory, and how much memory we allow ourselves.
-//! `STRANDLINE_FOLLOW` is another number of objects.
+//! core at which Argo CD's gitops-engine fills its cache in memory, and how much memory we allow ourselves for each object.
+//! What caches take is the same for many objects as for some, so a fifth of the objects is listed by another process first:
+//! what there is beyond that is for the other four fifths. `STRANDLINE_FOLLOW` is another number of objects.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -17,6 +18,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use cluster::Cluster;
+use common::process::Process;
 use common::system::{Memory, cpu_seconds, disk};
 use figures::{print_memory, row};
 use follower::Follower;
@@ -27,8 +29,12 @@ type Result<T, E = Box<dyn Error + Send + Sync>> = std::result::Result<T, E>;
 /// Objects per second and core that gitops-engine lists, and changes per second that it follows.
 const PEER: (f64, f64) = (1_211.0, 1_180.0);
 const TIMES_THE_PEER: f64 = 10.0;
-/// Megabytes per 100,000 objects.
+/// Megabytes per 100,000 objects more.
 const SETTLED: f64 = 60.0;
+/// The part of the objects that fills all caches.
+const BASE: usize = 5;
+/// The argument by which this program says what a part of the objects takes.
+const ALONE: &str = "--a-part-alone";
 /// Peak over settled.
 const PEAK: f64 = 2.0;
 /// After this long without work memory counts as settled.
@@ -36,10 +42,14 @@ const REST: Duration = Duration::from_secs(5);
 
 fn main() -> Result<()> {
     if std::env::args().any(|argument| argument == cluster::ARGUMENT) {
-        return cluster::run(objects()?);
+        return cluster::run();
     }
     let objects = objects()?;
-    let mut cluster = Cluster::start()?;
+    if std::env::args().any(|argument| argument == ALONE) {
+        return alone(objects / BASE);
+    }
+    let base: f64 = Process::start(ALONE)?.answer()?.parse()?;
+    let mut cluster = Cluster::start(objects)?;
     let directory = tempfile::tempdir()?;
     let before = Memory::now()?;
     let follower = Follower::start(directory.path(), &cluster.url)?;
@@ -63,15 +73,31 @@ fn main() -> Result<()> {
             "what the simulated server gave",
         );
     }
-    let hundred_thousands = objects as f64 / 100_000.0;
     compared.print(objects);
+    let part = objects / BASE;
     println!("memory of the watching process, {:.0} MB before it began", before.settled);
-    print_memory(&after_list, "after the list", hundred_thousands);
-    print_memory(&after_all, "after the updates", hundred_thousands);
-    print_memory(&after_comparing, "after comparing", hundred_thousands);
+    println!("  of another one after a list of {part} objects: {base:.0} MB");
+    let more = (objects - part) as f64 / 100_000.0;
+    print_memory(&after_list, "after the list", (base, more));
+    print_memory(&after_all, "after the updates", (base, more));
+    print_memory(&after_comparing, "after comparing", (base, more));
     println!("disk, log and view with their WALs");
     row("after the list", format!("{:.0} bytes/object", list_disk / listed.count), "");
     row("after the updates", format!("{:.0} bytes/change", (all_disk - list_disk) / followed.count), "");
+    Ok(())
+}
+
+/// Lists so many objects in a process of its own, and says what that takes once it is at rest.
+fn alone(objects: usize) -> Result<()> {
+    let mut cluster = Cluster::start(objects)?;
+    let directory = tempfile::tempdir()?;
+    let follower = Follower::start(directory.path(), &cluster.url)?;
+    Stretch::measure(&mut cluster, &follower, |_| Ok(objects))?;
+    sleep(REST);
+    let settled = Memory::now()?.settled;
+    follower.stop()?;
+    directory.close()?;
+    println!("{settled}");
     Ok(())
 }
 
