@@ -1,5 +1,6 @@
 //! Copies what is in a WAL into its database beside the writer, who would wait for the disk otherwise.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -18,25 +19,34 @@ const TIMES: i64 = 2;
 /// How often a helper begins anew, as long as much was written meanwhile.
 const PASSES: u32 = 8;
 
+/// What is written to a WAL before it is brought to the disk, in pages: all of it at once would keep the disk from others, such as
+/// the writer of the log, for as long as it takes.
+const SYNCED_AT_ONCE: i64 = 1024;
+
 /// Between two attempts while a reader needs what is in the WAL.
 const APART: Duration = Duration::from_millis(250);
 
 /// The checkpoints of one database, for whoever writes it.
 ///
 /// SQLite begins a WAL anew once all of it is in the database and no reader needs it. A thread of its own copies most of it, and
-/// the writer, between two transactions, the little that came meanwhile. SQLite's own checkpoints are to be off; see
-/// [`Role`](super::Role).
+/// the writer, between two transactions, the little that came meanwhile. Until a WAL is long enough for that, a thread brings what is
+/// in it to the disk. SQLite's own checkpoints are to be off; see [`Role`](super::Role).
 #[derive(Debug)]
 pub struct Checkpoints {
     path: PathBuf,
     /// With so many pages a WAL is long enough.
     pages: i64,
-    running: Option<JoinHandle<rusqlite::Result<()>>>,
+    running: Option<JoinHandle<Result<(), HelperError>>>,
+    /// How much of the WAL was brought to the disk, or is about to be, in pages.
+    synced: i64,
     /// When the last helper began.
     helped: Option<Instant>,
     /// When the writer came to the end itself.
     ended: Option<Instant>,
 }
+
+/// What a helper met, of SQLite or of the system.
+type HelperError = Box<dyn std::error::Error + Send + Sync>;
 
 /// How far a WAL is copied, in pages.
 #[derive(Clone, Copy, Debug)]
@@ -54,7 +64,7 @@ impl Progress {
 impl Checkpoints {
     /// Of the database at a path, whose WAL becomes about so many pages long.
     pub const fn of(path: PathBuf, pages: i64) -> Self {
-        Checkpoints { path, pages, running: None, helped: None, ended: None }
+        Checkpoints { path, pages, running: None, synced: 0, helped: None, ended: None }
     }
 
     /// Does what is due. To be called by the writer after each transaction. What fails is a warning, as nothing is lost by it: what
@@ -71,6 +81,7 @@ impl Checkpoints {
         }
         let wal = progress(writer, "NOOP")?;
         if wal.written < self.pages {
+            self.sync_if_due(wal.written);
             return Ok(());
         }
         let is_long = wal.written >= self.pages * TIMES;
@@ -88,23 +99,37 @@ impl Checkpoints {
         } else if !is_little && is_due(self.helped) {
             let path = self.path.clone();
             let files = Identities::of([path.clone()]);
-            let helper = std::thread::Builder::new().name("checkpoint".into());
-            self.running = helper.spawn(move || copy(&path, files)).ok();
+            self.help(move || Ok(copy(&path, files)?));
             self.helped = Some(Instant::now());
         }
         Ok(())
     }
 
+    fn sync_if_due(&mut self, written: i64) {
+        // One that was begun anew is shorter.
+        self.synced = self.synced.min(written);
+        if written - self.synced >= SYNCED_AT_ONCE && self.running.is_none() {
+            let mut path = self.path.clone().into_os_string();
+            path.push("-wal");
+            self.help(move || Ok(File::open(path)?.sync_data()?));
+            self.synced = written;
+        }
+    }
+
+    fn help(&mut self, work: impl FnOnce() -> Result<(), HelperError> + Send + 'static) {
+        self.running = std::thread::Builder::new().name("checkpoint".into()).spawn(work).ok();
+    }
+
     fn join(&mut self) {
         match self.running.take().map(JoinHandle::join) {
             None | Some(Ok(Ok(()))) => {}
-            Some(Ok(Err(error))) => self.warn(&error),
+            Some(Ok(Err(error))) => self.warn(&*error),
             Some(Err(_)) => tracing::error!(path = %self.path.display(), "a checkpoint panicked"),
         }
     }
 
-    fn warn(&self, error: &rusqlite::Error) {
-        tracing::warn!(path = %self.path.display(), %error, "a checkpoint failed");
+    fn warn(&self, error: &dyn std::error::Error) {
+        tracing::warn!(path = %self.path.display(), error = %error, "a checkpoint failed");
     }
 }
 
@@ -205,6 +230,26 @@ mod tests {
         let again = open(&path, Role::Reader, 7).unwrap();
         let check: String = again.query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap();
         assert_eq!((check.as_str(), count(&again)), ("ok", rows));
+    }
+
+    #[test]
+    fn a_wal_comes_to_the_disk_piece_by_piece_while_it_grows() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut written = Written::at(&dir.path().join("x.db"));
+        written.checkpoints.pages = 4 * SYNCED_AT_ONCE;
+        let mut pieces = Vec::new();
+        for _ in 0..12 {
+            written.write(1);
+            let helper = written.checkpoints.running.take();
+            assert!(helper.is_none_or(|helper| helper.join().unwrap().is_ok()), "it was brought there");
+            pieces.push(written.checkpoints.synced);
+        }
+        pieces.dedup();
+        assert!(written.longest < written.checkpoints.pages, "nothing was copied yet");
+        let far = pieces.windows(2).all(|two| two[1] - two[0] >= SYNCED_AT_ONCE);
+        assert!(pieces.len() > 2 && far, "{pieces:?}");
+        written.checkpoints.sync_if_due(3);
+        assert_eq!(written.checkpoints.synced, 3, "one that was begun anew is as long as it is");
     }
 
     #[test]
