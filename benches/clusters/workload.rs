@@ -1,5 +1,5 @@
 //! The objects of a small cluster: namespaces of sixteen workloads, each a Deployment with its ReplicaSet, Service, EndpointSlice
-//! and eight Pods, and of some ConfigMaps. Bodies are small, since the fleet is held in memory.
+//! and eight Pods, and of some ConfigMaps. Bodies are small, since all of the fleet is in memory.
 
 use serde_json::{Value, json};
 

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use rusqlite::{Connection, OpenFlags};
 
 use super::identity::Identities;
-use super::wal::skip_checkpoint_on_close;
+use super::wal::{skip_checkpoint_on_close, wal};
 
 /// What the writer copies itself: a helper alone would never be done, since more is written meanwhile.
 const FEW: i64 = 512;
@@ -109,9 +109,8 @@ impl Checkpoints {
         // One that was begun anew is shorter.
         self.synced = self.synced.min(written);
         if written - self.synced >= SYNCED_AT_ONCE && self.running.is_none() {
-            let mut path = self.path.clone().into_os_string();
-            path.push("-wal");
-            self.help(move || Ok(File::open(path)?.sync_data()?));
+            let wal = wal(&self.path);
+            self.help(move || Ok(File::open(wal)?.sync_data()?));
             self.synced = written;
         }
     }

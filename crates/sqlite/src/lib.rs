@@ -41,5 +41,7 @@ pub use space::free_bytes;
 pub use timed::commit;
 pub use truncation::{Truncation, is_database, truncation};
 pub use turns::{Asker, Crowd};
-pub use wal::{LOCK_TIMEOUT, incremental_vacuum, is_shrinkable, skip_checkpoint_on_close, truncate_wal};
+pub use wal::{
+    LOCK_TIMEOUT, incremental_vacuum, is_shrinkable, skip_checkpoint_on_close, truncate_wal, wal, wal_index,
+};
 pub use watermark::Watermark;

@@ -13,12 +13,12 @@ pub const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 const CHECKPOINT_TIMEOUT: Duration = Duration::from_millis(50);
 
 /// The WAL's file of a database.
-pub(super) fn wal(path: &Path) -> PathBuf {
+pub fn wal(path: &Path) -> PathBuf {
     beside(path, "-wal")
 }
 
 /// The file with the index of a database's WAL.
-pub(super) fn wal_index(path: &Path) -> PathBuf {
+pub fn wal_index(path: &Path) -> PathBuf {
     beside(path, "-shm")
 }
 

@@ -10,7 +10,7 @@ use super::file;
 use super::options::ProjectorOptions;
 use super::projector::Projector;
 use strandline_model::Offset;
-use strandline_sqlite::{Role, Watermark};
+use strandline_sqlite::{Role, Watermark, wal, wal_index};
 
 /// A view on its way, beside the one that answers until this one takes its place.
 ///
@@ -122,10 +122,8 @@ pub fn remove_views(directory: &Path) -> io::Result<()> {
 
 /// Removes a database with the files SQLite keeps beside it.
 fn remove(path: &Path) -> io::Result<()> {
-    for suffix in ["-wal", "-shm", ""] {
-        let mut name = path.as_os_str().to_owned();
-        name.push(suffix);
-        match fs::remove_file(&name) {
+    for file in [wal(path), wal_index(path), path.to_owned()] {
+        match fs::remove_file(&file) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
         }

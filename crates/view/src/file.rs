@@ -161,9 +161,7 @@ fn look(path: &Path, pages: Pages, open: impl FnOnce() -> Result<Connection, Ope
 
 /// What has to stay in place while a view is written.
 pub(super) fn identities(path: &Path) -> Identities {
-    let mut wal = path.as_os_str().to_owned();
-    wal.push("-wal");
-    Identities::of([path.to_owned(), PathBuf::from(wal)])
+    Identities::of([path.to_owned(), strandline_sqlite::wal(path)])
 }
 
 /// Opens the view for who writes or builds it.
