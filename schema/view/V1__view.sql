@@ -677,10 +677,10 @@ CREATE TABLE controller (
     PRIMARY KEY (environment_id, manager_id)
 ) STRICT, WITHOUT ROWID;
 
--- What search reads, 64 lines in a block: of a resource its name and, unless they are those of the line before, its kind_id
--- and namespace; of a deployment its number, commit, user, branch or tag, environment and project; of an image its name, its
--- digest and, where it is not in lower case, its name as it is written. A line begins with its place in the block, a character
--- from 0 on; other words are in lower case, and all are parted by tabs. All of it follows from the tables resource, deployment and image.
+-- What search reads, 64 lines in a block: of a resource its name, after a line with its kind_id and namespace unless they are
+-- those of the one before; of a deployment its number, commit, user, branch or tag, environment and project; of an image its name,
+-- its digest and, where it is not in lower case, its name as it is written. A line begins with its place in the block, a character
+-- from 0 on, and one with a kind and namespace with the character 1; other words are in lower case, and all are parted by tabs. All of it follows from the tables resource, deployment and image.
 CREATE TABLE resource_lines (
     block INTEGER PRIMARY KEY,            -- resource.id / 64
     lines TEXT NOT NULL
@@ -695,6 +695,13 @@ CREATE TABLE image_lines (
     block INTEGER PRIMARY KEY,            -- image.id / 64
     lines TEXT NOT NULL
 ) STRICT;
+
+-- How often a block of these tables that others follow may have become another one: when something is pruned, a number is given again,
+-- or another user or commit is declared of a deployment. Whoever keeps such blocks in memory reads them anew then.
+CREATE TABLE lines_revision (
+    lines    TEXT PRIMARY KEY,            -- the table
+    revision INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
 
 -- Which resources of a block ever belonged to an environment, a bit each: a scope searches in these and in no others.
 CREATE TABLE search_members (

@@ -82,7 +82,7 @@ mod tests {
             parsed.map(|config| config.cache_size).map_err(|error| error.to_string())
         };
         // As where none is given.
-        assert_eq!(of("128MiB"), Ok(CacheSize::default()));
+        assert_eq!(of("160MiB"), Ok(CacheSize::default()));
         assert_eq!(of("2GiB"), Ok(CacheSize::new(2 << 30).unwrap_or_default()));
         assert_ne!(of("2GiB"), Ok(CacheSize::default()));
         for (text, expected) in [

@@ -23,30 +23,35 @@ impl CacheSize {
         self.0 / MIB
     }
 
-    /// A quarter for who writes the log.
+    /// A fifth for who writes the log.
     pub(super) const fn log_writer(self) -> usize {
-        self.0 / 4
+        self.0 / 5
     }
 
-    /// A quarter for who writes the view, and a sixteenth for who reads the log for that.
+    /// A fifth for who writes the view, and a twentieth for who reads the log for that.
     pub(super) fn projector(self) -> Sizes {
-        Sizes { view_cache: self.0 / 4, log_cache: self.0 / 16, ..Sizes::default() }
+        Sizes { view_cache: self.0 / 5, log_cache: self.0 / 20, ..Sizes::default() }
     }
 
-    /// Three eighths for all who answer questions.
+    /// Three tenths for all who answer questions …
     pub(super) const fn readers(self) -> usize {
-        self.0 / 8 * 3
+        self.0 / 10 * 3
     }
 
-    /// A sixteenth for answers that are given again.
+    /// … a fifth for the lines through which they search …
+    pub(super) const fn lines(self) -> usize {
+        self.0 / 5
+    }
+
+    /// … and a twentieth for answers that are given again.
     pub(super) const fn answers(self) -> usize {
-        self.0 / 16
+        self.0 / 20
     }
 }
 
 impl Default for CacheSize {
     fn default() -> Self {
-        CacheSize(128 * MIB)
+        CacheSize(160 * MIB)
     }
 }
 
@@ -56,10 +61,11 @@ mod tests {
 
     #[test]
     fn all_parts_together_are_the_whole() {
-        for bytes in [16 * MIB, 17 * MIB + 5, 128 * MIB, 3000 * MIB] {
+        for bytes in [16 * MIB, 17 * MIB + 5, 160 * MIB, 3000 * MIB] {
             let size = CacheSize(bytes);
             let Sizes { view_cache, log_cache, .. } = size.projector();
-            let parts = size.log_writer() + view_cache + log_cache + size.readers() + size.answers();
+            let parts =
+                size.log_writer() + view_cache + log_cache + size.readers() + size.lines() + size.answers();
             assert!(parts <= bytes && bytes - parts < 64, "{parts} of {bytes}");
         }
     }

@@ -103,7 +103,7 @@ impl Service {
         recorder.plan(options.clusters);
         warn_of_ignored(&options.cluster_folders.ignored);
         let relisting = Arc::new(relist::Relist::new(&clusters, Arc::clone(&clock)));
-        let readers = Readers { count: READERS, cache: caches.readers() };
+        let readers = Readers { count: READERS, cache: caches.readers(), lines: caches.lines() };
         let queries = Queries::new(&options.data, readers, status.clone(), Arc::clone(&clock))
             .with_key(&key)
             .with_freshness(Arc::new(ClustersFreshness(clusters.clone())));

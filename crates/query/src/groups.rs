@@ -15,14 +15,20 @@ use serde::Serialize;
 use strandline_protocol::{Page, PageMetadata, ProjectGroup};
 use strandline_sqlite::column::{Count, VIEW};
 
+macro_rules! declared {
+    () => {
+        "(SELECT DISTINCT path FROM project WHERE :scope IS NULL
+            UNION ALL SELECT path FROM temp.sight_path WHERE :scope IS NOT NULL) seen CROSS JOIN project p ON p.path = seen.path
+        WHERE p.from_offset <= :at AND p.to_offset > :at"
+    };
+}
+
 /// Projects in sight, be it that only their environments are declared, each with how many environments it has.
 const PROJECTS: &str = concat!(
     "SELECT path, sum(environments) FROM (
-        SELECT p.path AS path, 0 AS environments
-        FROM (SELECT DISTINCT path FROM project WHERE :scope IS NULL
-            UNION ALL SELECT path FROM temp.sight_path WHERE :scope IS NOT NULL) seen CROSS JOIN project p ON p.path = seen.path
-        WHERE p.from_offset <= :at AND p.to_offset > :at
-        UNION ALL
+        SELECT p.path AS path, 0 AS environments FROM ",
+    declared!(),
+    " UNION ALL
         SELECT u.project, count(*) FROM ",
     seen_audiences!(),
     " seen CROSS JOIN environment_audience e INDEXED BY environment_audience_by_audience ON e.audience = seen.id
@@ -30,9 +36,30 @@ const PROJECTS: &str = concat!(
         WHERE e.from_offset <= :at AND e.to_offset > :at GROUP BY u.project) GROUP BY path"
 );
 
+/// Projects in sight that are declared themselves.
+const DECLARED: &str = concat!("SELECT p.path, 0 FROM ", declared!());
+
+/// The paths of projects in sight that are declared themselves.
+pub(super) fn declared_paths(
+    view: &Connection,
+    moment: &Moment,
+    scope: &ResolvedScope,
+) -> Result<BTreeSet<String>> {
+    read_paths(view, moment, scope, DECLARED)
+}
+
 /// The paths of projects in sight, be it that only their environments are declared.
 pub(super) fn paths(view: &Connection, moment: &Moment, scope: &ResolvedScope) -> Result<BTreeSet<String>> {
-    let mut statement = view.prepare_cached(PROJECTS)?;
+    read_paths(view, moment, scope, PROJECTS)
+}
+
+fn read_paths(
+    view: &Connection,
+    moment: &Moment,
+    scope: &ResolvedScope,
+    sql: &str,
+) -> Result<BTreeSet<String>> {
+    let mut statement = view.prepare_cached(sql)?;
     let params = named_params! { ":at": moment.offset.as_i64(), ":scope": scope.as_sql() };
     let rows = statement.query_map(params, |row| row.get(0))?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)

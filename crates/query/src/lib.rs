@@ -30,6 +30,8 @@ mod history;
 mod image_names;
 mod images;
 mod judged;
+mod kept;
+mod kept_lines;
 mod kinds;
 mod last_seen;
 mod left_behind;

@@ -8,6 +8,8 @@ use rusqlite::Connection;
 
 use crate::error::{QueryError, Result};
 use crate::freshness::{Freshness, Live};
+use crate::kept::Kept;
+use crate::kept_lines::KeptLines;
 use crate::moment::Moment;
 use crate::page::{PageKey, Start};
 use crate::query_times::QueryTimes;
@@ -69,7 +71,7 @@ struct Asked<Q> {
 }
 
 impl<Q: Question> Asked<Q> {
-    fn answer(&self, view: &Connection, log: &mut LogReader, standings: &Standings) -> Result<Q::Answer> {
+    fn answer(&self, view: &Connection, log: &mut LogReader, kept: &Kept) -> Result<Q::Answer> {
         let moment = match &self.held {
             Some(held) => held.found_again(view, log)?,
             None => {
@@ -78,7 +80,7 @@ impl<Q: Question> Asked<Q> {
         };
         let (scope, start) = (self.scope.resolve(view)?, self.start.clone().at(moment.by_time()));
         let (log_of, moment_of) = (&mut *log, moment.clone());
-        let context = Context { view, log: log_of, moment: moment_of, scope: &scope, standings, start };
+        let context = Context { view, log: log_of, moment: moment_of, scope: &scope, kept, start };
         let placed =
             |error: QueryError| words::suggested(error.asked_at(moment.if_past()), view, &moment, &scope);
         self.question.answer(context).map_err(|error| placed(error).dated(log).or_lost(log))
@@ -92,13 +94,15 @@ pub struct Readers {
     pub count: usize,
     /// Bytes of the view and the log that all of them together keep in memory.
     pub cache: usize,
+    /// Bytes of lines of search that they share.
+    pub lines: usize,
 }
 
 impl From<usize> for Readers {
     /// So many, with as much memory as is usual.
     fn from(count: usize) -> Self {
         const USUAL: usize = 8 * 1024 * 1024;
-        Readers { count, cache: count * USUAL }
+        Readers { count, cache: count * USUAL, lines: 4 * USUAL }
     }
 }
 
@@ -107,7 +111,7 @@ impl From<usize> for Readers {
 pub struct Queries {
     pub(super) pool: Pool<Reader>,
     /// Of the file that readers open from now on.
-    standings: CurrentStandings,
+    kept: CurrentKept,
     status: ViewStatus,
     clock: Arc<dyn Clock>,
     /// The moment of all questions, where they are to agree with each other.
@@ -121,23 +125,25 @@ pub struct Queries {
     pub(super) asker: Asker,
 }
 
-/// How environments stand in the file that is read, which another may replace; clones share it.
+/// What is kept of the file that is read, which another may replace; clones share it.
 #[derive(Clone)]
-struct CurrentStandings(Arc<Mutex<Standings>>);
+struct CurrentKept(Arc<Mutex<Kept>>);
 
-impl CurrentStandings {
-    fn of(status: &ViewStatus) -> Self {
-        CurrentStandings(Arc::new(Mutex::new(Standings::new(status.recent()))))
+impl CurrentKept {
+    /// Nothing yet, and so many bytes of lines of search at most.
+    fn of(status: &ViewStatus, lines: usize) -> Self {
+        let (standings, lines) = (Standings::new(status.recent()), KeptLines::new(lines));
+        CurrentKept(Arc::new(Mutex::new(Kept { standings, lines })))
     }
 
-    fn get(&self) -> Standings {
+    fn get(&self) -> Kept {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Another file takes the place of the one that is read.
     fn renew(&self) {
-        let mut standings = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        *standings = standings.of_another_file();
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        *kept = kept.of_another_file();
     }
 }
 
@@ -155,9 +161,9 @@ impl Queries {
         status: ViewStatus,
         clock: Arc<dyn Clock>,
     ) -> Self {
-        let (directory, Readers { count, cache }) = (directory.to_owned(), readers.into());
-        let (of_log, standings) = (status.clone(), CurrentStandings::of(&status));
-        let of_readers = standings.clone();
+        let (directory, Readers { count, cache, lines }) = (directory.to_owned(), readers.into());
+        let (of_log, kept) = (status.clone(), CurrentKept::of(&status, lines));
+        let of_readers = kept.clone();
         let open = move || {
             let reader = Reader::open(&directory, cache / count.max(1), of_readers.get())?;
             // Files that took the place of ours hold something else.
@@ -166,27 +172,22 @@ impl Queries {
                 true => Err("the data directory was removed or replaced".to_owned()),
             }
         };
-        Queries::over(Pool::new(count, open), standings, status, clock)
+        Queries::over(Pool::new(count, open), kept, status, clock)
     }
 
     /// The same in a process that writes neither: nothing is left in the directory, and whoever keeps it is not disturbed.
     pub fn outside(directory: &Path, readers: usize, status: ViewStatus, clock: Arc<dyn Clock>) -> Self {
-        let (directory, standings) = (directory.to_owned(), CurrentStandings::of(&status));
-        let of_readers = standings.clone();
+        let (directory, kept) = (directory.to_owned(), CurrentKept::of(&status, 0));
+        let of_readers = kept.clone();
         let open = move || Reader::open_outside(&directory, of_readers.get());
-        Queries::over(Pool::new(readers, open), standings, status, clock)
+        Queries::over(Pool::new(readers, open), kept, status, clock)
     }
 
-    fn over(
-        pool: Pool<Reader>,
-        standings: CurrentStandings,
-        status: ViewStatus,
-        clock: Arc<dyn Clock>,
-    ) -> Self {
+    fn over(pool: Pool<Reader>, kept: CurrentKept, status: ViewStatus, clock: Arc<dyn Clock>) -> Self {
         let (longest, pages, asker) = (reader::LONGEST, PageKey::passing(), Asker::from(""));
         Queries {
             pool,
-            standings,
+            kept,
             status,
             clock,
             held: None,
@@ -248,7 +249,7 @@ impl Queries {
     pub fn replace<R>(&self, swap: impl FnOnce() -> R) -> R {
         self.pool.replace(|| {
             let swapped = swap();
-            self.standings.renew();
+            self.kept.renew();
             swapped
         })
     }
@@ -297,13 +298,13 @@ impl Queries {
         let asked = Asked { question, start, scope, now, at, held, live };
         let began = Instant::now();
         let here = if asked.question.is_short() {
-            self.read_here(|view, log, standings| asked.answer(view, log, standings))
+            self.read_here(|view, log, kept| asked.answer(view, log, kept))
         } else {
             None
         };
         let answer = match here {
             Some(answer) => answer,
-            None => self.read(move |view, log, standings| asked.answer(view, log, standings)).await,
+            None => self.read(move |view, log, kept| asked.answer(view, log, kept)).await,
         };
         self.times.observe(Q::NAME, began.elapsed());
         answer
@@ -365,7 +366,7 @@ impl Queries {
     /// Reads on a thread of the pool, from the view in one unchanging state.
     async fn read<T: Send + 'static>(
         &self,
-        answer: impl FnOnce(&Connection, &mut LogReader, &Standings) -> Result<T> + Send + 'static,
+        answer: impl FnOnce(&Connection, &mut LogReader, &Kept) -> Result<T> + Send + 'static,
     ) -> Result<T> {
         if !self.status.is_usable() {
             let Progress { head, checkpoint } = self.progress();
@@ -374,7 +375,7 @@ impl Queries {
         let patience = Patience::on_thread(self.longest);
         let result = self.pool.run(&self.asker, move |reader, abandoned| {
             let mut read = reader.begin(patience, abandoned)?;
-            answer(&read.view, &mut read.log, read.standings)
+            answer(&read.view, &mut read.log, read.kept)
         });
         self.reported(result.await?)
     }
@@ -383,7 +384,7 @@ impl Queries {
     /// would wait for something here or has taken too long.
     fn read_here<T>(
         &self,
-        answer: impl FnOnce(&Connection, &mut LogReader, &Standings) -> Result<T>,
+        answer: impl FnOnce(&Connection, &mut LogReader, &Kept) -> Result<T>,
     ) -> Option<Result<T>> {
         if !self.status.is_usable() {
             return None;
@@ -391,7 +392,7 @@ impl Queries {
         let patience = Patience::on_worker(self.longest);
         let result = self.pool.run_here(&self.asker, |reader| {
             let mut read = reader.begin(patience, &Abandoned::default())?;
-            answer(&read.view, &mut read.log, read.standings)
+            answer(&read.view, &mut read.log, read.kept)
         });
         match result?.map_err(QueryError::from).flatten() {
             // What SQLite refuses may be a lock, for which a thread of the pool waits.

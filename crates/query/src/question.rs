@@ -7,10 +7,10 @@ use serde::Serialize;
 
 use super::error::Result;
 use super::filters::PageRequest;
+use super::kept::Kept;
 use super::moment::Moment;
 use super::page::Start;
 use super::scope::ResolvedScope;
-use super::standings::Standings;
 use strandline_log::LogReader;
 
 /// A question, answered by [`Queries::ask`](super::Queries::ask).
@@ -49,8 +49,8 @@ pub struct Context<'a> {
     pub(super) log: &'a mut LogReader,
     pub(super) moment: Moment,
     pub(super) scope: &'a ResolvedScope,
-    /// How all environments stand now, as far as somebody asked.
-    pub(super) standings: &'a Standings,
+    /// What is kept of the view in memory.
+    pub(super) kept: &'a Kept,
     /// Where the page begins; of an answer without pages, the first page.
     pub(super) start: Start,
 }

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use rusqlite::Connection;
 
 use crate::error::Result;
+use crate::kept::Kept;
 use crate::scope;
-use crate::standings::Standings;
 use strandline_log::{LogReader, LogSnapshot};
 use strandline_sqlite::{Abandoned, LOCK_TIMEOUT};
 
@@ -47,7 +47,7 @@ impl Patience {
 pub(super) struct Reader {
     view: Connection,
     log: LogReader,
-    standings: Standings,
+    kept: Kept,
     deadline: Deadline,
 }
 
@@ -77,35 +77,27 @@ impl Deadline {
 
 impl Reader {
     /// Opens a reader that keeps at most about so many bytes in memory of what it read, one half of the view and one of the log.
-    pub(super) fn open(
-        directory: &Path,
-        cache: usize,
-        standings: Standings,
-    ) -> std::result::Result<Self, String> {
+    pub(super) fn open(directory: &Path, cache: usize, kept: Kept) -> std::result::Result<Self, String> {
         let view = strandline_view::open_at_rest(directory).map_err(|error| error.to_string())?;
         strandline_sqlite::size_cache(&view, cache / 2).map_err(|error| error.to_string())?;
         let log = LogReader::open_at_rest(directory).and_then(|log| log.with_cache(cache / 2));
-        Reader::over(view, log.map_err(|error| error.to_string())?, standings)
+        Reader::over(view, log.map_err(|error| error.to_string())?, kept)
     }
 
     /// The same in a process that writes neither, leaving no trace.
-    pub(super) fn open_outside(directory: &Path, standings: Standings) -> std::result::Result<Self, String> {
+    pub(super) fn open_outside(directory: &Path, kept: Kept) -> std::result::Result<Self, String> {
         let view = strandline_view::open_outside(directory).map_err(|error| error.to_string())?;
         let log = LogReader::open_outside(directory).map_err(|error| error.to_string())?;
-        Reader::over(view, log, standings)
+        Reader::over(view, log, kept)
     }
 
-    fn over(
-        mut view: Connection,
-        mut log: LogReader,
-        standings: Standings,
-    ) -> std::result::Result<Self, String> {
+    fn over(mut view: Connection, mut log: LogReader, kept: Kept) -> std::result::Result<Self, String> {
         let deadline = Deadline::default();
         let (of_view, of_log) = (deadline.clone(), deadline.clone());
         scope::prepare(&view).map_err(|error| error.to_string())?;
         view.progress_handler(STEPS, Some(move || of_view.is_over())).map_err(|error| error.to_string())?;
         log.give_up_when(STEPS, move || of_log.is_over()).map_err(|error| error.to_string())?;
-        Ok(Reader { view, log, standings, deadline })
+        Ok(Reader { view, log, kept, deadline })
     }
 
     /// Counts the steps that SQLite takes in the view from here on.
@@ -130,7 +122,7 @@ impl Reader {
         self.log.wait_for_locks(patience.lock)?;
         let (view, log) = (ViewSnapshot::begin(&self.view)?, self.log.begin()?);
         self.deadline.set(patience.longest, abandoned);
-        Ok(Snapshots { deadline: &self.deadline, view, log, standings: &self.standings })
+        Ok(Snapshots { deadline: &self.deadline, view, log, kept: &self.kept })
     }
 }
 
@@ -143,7 +135,7 @@ pub(super) struct Snapshots<'a> {
     pub(super) view: ViewSnapshot<'a>,
     pub(super) log: LogSnapshot<'a>,
     /// Of the file that the view is of.
-    pub(super) standings: &'a Standings,
+    pub(super) kept: &'a Kept,
 }
 
 impl Drop for Snapshots<'_> {

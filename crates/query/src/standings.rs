@@ -11,7 +11,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rusqlite::{Connection, OptionalExtension, Row, named_params};
 
 use crate::error::Result;
-use crate::scope::one_of;
+use crate::moment::Moment;
+use crate::scope::{Audiences, ResolvedScope, one_of};
 use strandline_model::{Health, HealthCounts, Offset, Tier, Timestamp};
 use strandline_sqlite::column::VIEW;
 use strandline_view::{COUNTS, RecentChanges, read_counts_at};
@@ -101,6 +102,21 @@ impl Standings {
     pub(super) fn of_another_file(&self) -> Self {
         self.recent.clear();
         Standings::new(&self.recent)
+    }
+
+    /// How all environments stand at a moment, with which of them a scope sees; none where the view is to answer: of the past, and
+    /// where little is seen.
+    pub(super) fn of(
+        &self,
+        view: &Connection,
+        moment: &Moment,
+        scope: &ResolvedScope,
+    ) -> Result<Option<(Arc<Vec<Standing>>, Audiences)>> {
+        if !moment.is_newest() || scope.is_narrow() {
+            return Ok(None);
+        }
+        let Some(all) = self.at(view, moment.offset)? else { return Ok(None) };
+        Ok(Some((all, scope.audiences(view)?)))
     }
 
     /// How all environments stand at the last offset of the view, which is this, by their numbers; none where the view is not

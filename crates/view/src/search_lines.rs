@@ -14,6 +14,13 @@ use strandline_model::{DeploymentSpec, Offset, ResourceId};
 use strandline_sqlite::column::{Json, VIEW};
 use strandline_syntax::Image;
 
+/// The table of lines of resources …
+pub const RESOURCES: &str = "resource_lines";
+/// … of deployments …
+pub const DEPLOYMENTS: &str = "deployment_lines";
+/// … and of images, which follow from a table that is pruned after all others.
+pub const IMAGES: &str = "image_lines";
+
 /// A block holds the lines of two to the power of this many numbers, a bit of an integer for each.
 pub const BLOCK_BITS: u32 = 6;
 
@@ -22,6 +29,9 @@ const WORD_CHARS_MAX: usize = 512;
 
 /// The first character of a line is this one for the first number of its block, and the next ones for the others.
 const FIRST_SLOT: u8 = b'0';
+
+/// A line with the kind and namespace of the resources after it begins with this, which no word holds.
+pub const PLACE: u8 = 1;
 
 /// The place in its block of a line that begins so.
 pub const fn slot(first: u8) -> u32 {
@@ -49,7 +59,10 @@ const fn numbers_of(block: i64) -> [i64; 2] {
 #[derive(Debug, Default)]
 pub(super) struct SearchLines {
     resources: BTreeSet<i64>,
-    deployments: BTreeSet<i64>,
+    /// Whether one in the block is new.
+    deployments: BTreeMap<i64, bool>,
+    /// How often a deployment came to have other words.
+    reworded: i64,
     images: BTreeSet<i64>,
     /// Bits of resources by environment and block.
     members: Members,
@@ -81,21 +94,28 @@ impl SearchLines {
         self.users.entry(id).or_insert(at);
     }
 
-    /// Notes a deployment of which something is declared.
-    pub(super) fn add_deployment(&mut self, id: i64) {
-        self.deployments.insert(block_of(id));
+    /// Notes a deployment of which something is declared, with what was declared of it before.
+    pub(super) fn add_deployment(&mut self, id: i64, spec: &DeploymentSpec, before: Option<&DeploymentSpec>) {
+        *self.deployments.entry(block_of(id)).or_default() |= before.is_none();
+        if before.is_some_and(|before| deployment_words(before) != deployment_words(spec)) {
+            self.reworded += 1;
+        }
     }
 
     /// Writes the blocks.
     pub(super) fn write(&mut self, connection: &Connection) -> rusqlite::Result<()> {
         for block in std::mem::take(&mut self.resources) {
-            write_resources(connection, block)?;
+            write_grown(connection, RESOURCES, block)?;
         }
-        for block in std::mem::take(&mut self.deployments) {
-            write_deployments(connection, block)?;
+        for (block, has_new) in std::mem::take(&mut self.deployments) {
+            match has_new {
+                true => write_grown(connection, DEPLOYMENTS, block)?,
+                false => drop(write_block(connection, DEPLOYMENTS, block)?),
+            }
         }
+        revise(connection, DEPLOYMENTS, std::mem::take(&mut self.reworded))?;
         for block in std::mem::take(&mut self.images) {
-            write_images(connection, block)?;
+            write_grown(connection, IMAGES, block)?;
         }
         let images = images_of(connection, std::mem::take(&mut self.users))?;
         add_members(connection, "search_members", std::mem::take(&mut self.members))?;
@@ -157,29 +177,36 @@ fn begin_line(lines: &mut String, number: i64) {
     lines.push(char::from(FIRST_SLOT + (number & i64::from(SLOT_MASK)) as u8));
 }
 
-/// A resource's name and, where they are not those of the line before, its kind and namespace: what is listed together
-/// shares them.
-fn write_resources(connection: &Connection, block: i64) -> rusqlite::Result<()> {
+/// A resource's name, after a line with its kind and namespace where they are not those of the resource before: what is listed
+/// together shares them.
+fn resource_lines(connection: &Connection, block: i64) -> rusqlite::Result<String> {
     let sql = "SELECT id, name, kind_id, namespace FROM resource WHERE id >= ?1 AND id < ?2 ORDER BY id";
     let mut statement = connection.prepare_cached(sql)?;
     let mut rows = statement.query(numbers_of(block))?;
     let (mut lines, mut before) = (String::new(), None);
     while let Some(row) = rows.next()? {
-        begin_line(&mut lines, row.get("id")?);
-        push_word(&mut lines, row.get_ref("name")?.as_str()?);
         let place: (i64, String) = (row.get("kind_id")?, row.get("namespace")?);
         if before.as_ref() != Some(&place) {
+            lines.push(char::from(PLACE));
             push_word(&mut lines, &place.0.to_string());
             push_word(&mut lines, &place.1);
+            lines.push('\n');
             before = Some(place);
         }
+        begin_line(&mut lines, row.get("id")?);
+        push_word(&mut lines, row.get_ref("name")?.as_str()?);
         lines.push('\n');
     }
-    put(connection, ["resource_lines", "DELETE FROM resource_lines WHERE block = ?1"], block, &lines)
+    Ok(lines)
+}
+
+/// By what besides its number a deployment is found.
+fn deployment_words(spec: &DeploymentSpec) -> [&str; 5] {
+    [&spec.sha, &spec.user, &spec.reference, spec.environment.as_str(), &spec.project]
 }
 
 /// A deployment's number, commit, user, branch or tag, environment and project.
-fn write_deployments(connection: &Connection, block: i64) -> rusqlite::Result<()> {
+fn deployment_lines(connection: &Connection, block: i64) -> rusqlite::Result<String> {
     let sql = "SELECT d.id, d.spec FROM deployment d WHERE d.id >= ?1 AND d.id < ?2
             AND d.from_offset = (SELECT max(from_offset) FROM deployment WHERE id = d.id)
         ORDER BY d.id";
@@ -189,18 +216,18 @@ fn write_deployments(connection: &Connection, block: i64) -> rusqlite::Result<()
     while let Some(row) = rows.next()? {
         let Json(spec) = VIEW.get::<Json<DeploymentSpec>>(row, "deployment.spec")?;
         begin_line(&mut lines, row.get("id")?);
-        let (number, environment) = (spec.id.to_string(), spec.environment.as_str());
-        for word in [&number, &spec.sha, &spec.user, &spec.reference, environment, &spec.project] {
+        push_word(&mut lines, &spec.id.to_string());
+        for word in deployment_words(&spec) {
             push_word(&mut lines, word);
         }
         lines.push('\n');
     }
-    put(connection, ["deployment_lines", "DELETE FROM deployment_lines WHERE block = ?1"], block, &lines)
+    Ok(lines)
 }
 
 /// An image's name, its digest and, where it is not in lower case, its name as it is written: names that differ in that alone are
 /// of two images.
-fn write_images(connection: &Connection, block: i64) -> rusqlite::Result<()> {
+fn image_lines(connection: &Connection, block: i64) -> rusqlite::Result<String> {
     let sql = "SELECT id, repository, tag, digest FROM image WHERE id >= ?1 AND id < ?2 ORDER BY id";
     let mut statement = connection.prepare_cached(sql)?;
     let mut rows = statement.query(numbers_of(block))?;
@@ -218,28 +245,62 @@ fn write_images(connection: &Connection, block: i64) -> rusqlite::Result<()> {
         }
         lines.push('\n');
     }
-    put(connection, ["image_lines", "DELETE FROM image_lines WHERE block = ?1"], block, &lines)
+    Ok(lines)
 }
 
-fn put(connection: &Connection, [table, delete]: [&str; 2], block: i64, lines: &str) -> rusqlite::Result<()> {
-    if lines.is_empty() {
-        connection.prepare_cached(delete)?.execute([block])?;
-        return Ok(());
+/// Writes a block of one of the tables of lines as it follows from what they are of; whether it is another one than before.
+fn write_block(connection: &Connection, table: &str, block: i64) -> rusqlite::Result<bool> {
+    let lines = match table {
+        RESOURCES => resource_lines(connection, block)?,
+        DEPLOYMENTS => deployment_lines(connection, block)?,
+        _ => image_lines(connection, block)?,
+    };
+    let rows = if lines.is_empty() {
+        let sql = format!("DELETE FROM {table} WHERE block = ?1");
+        connection.prepare_cached(&sql)?.execute([block])?
+    } else {
+        let sql = format!(
+            "INSERT INTO {table} (block, lines) VALUES (?1, ?2)
+            ON CONFLICT DO UPDATE SET lines = excluded.lines WHERE lines <> excluded.lines"
+        );
+        connection.prepare_cached(&sql)?.execute(params![block, lines])?
+    };
+    Ok(rows > 0)
+}
+
+/// The same where a line came to it, which numbers that were given before have once retention let go of them.
+fn write_grown(connection: &Connection, table: &str, block: i64) -> rusqlite::Result<()> {
+    let is_followed = format!("SELECT 1 FROM {table} WHERE block > ?1");
+    let is_old =
+        write_block(connection, table, block)? && connection.prepare_cached(&is_followed)?.exists([block])?;
+    revise(connection, table, i64::from(is_old))
+}
+
+fn revise(connection: &Connection, table: &str, times: i64) -> rusqlite::Result<()> {
+    if times > 0 {
+        let sql = "INSERT INTO lines_revision (lines, revision) VALUES (?1, ?2)
+            ON CONFLICT DO UPDATE SET revision = revision + excluded.revision";
+        connection.prepare_cached(sql)?.execute(params![table, times])?;
     }
-    let sql = format!(
-        "INSERT INTO {table} (block, lines) VALUES (?1, ?2)
-        ON CONFLICT DO UPDATE SET lines = excluded.lines WHERE lines <> excluded.lines"
-    );
-    connection.prepare_cached(&sql)?.execute(params![block, lines])?;
     Ok(())
+}
+
+/// A number that is greater once a block that others follow is another one: under one revision such a block stays as it is.
+///
+/// # Errors
+/// When the view cannot be read.
+pub fn revision(view: &Connection, table: &str) -> rusqlite::Result<i64> {
+    let sql = "SELECT revision FROM lines_revision WHERE lines = ?1";
+    Ok(view.prepare_cached(sql)?.query_row([table], |row| row.get("revision")).optional()?.unwrap_or(0))
 }
 
 /// Writes a block of one of the tables here anew after what it follows from was pruned; `key` is its primary key.
 pub(super) fn rewrite(connection: &Connection, table: &str, key: &[i64]) -> rusqlite::Result<()> {
     match (table, key) {
-        ("resource_lines", [block]) => write_resources(connection, *block),
-        ("deployment_lines", [block]) => write_deployments(connection, *block),
-        ("image_lines", [block]) => write_images(connection, *block),
+        (RESOURCES | DEPLOYMENTS | IMAGES, [block]) => {
+            let is_other = write_block(connection, table, *block)?;
+            revise(connection, table, i64::from(is_other))
+        }
         ("search_members", [environment, block]) => {
             let sql = "SELECT DISTINCT resource_id FROM membership INDEXED BY membership_by_resource
                 WHERE environment_id = ?1 AND resource_id >= ?2 AND resource_id < ?3";
@@ -256,11 +317,8 @@ pub(super) fn rewrite(connection: &Connection, table: &str, key: &[i64]) -> rusq
     }
 }
 
-/// The tables here that a pass of pruning writes anew, but for the one of images.
-pub(super) const TABLES: [&str; 4] =
-    ["resource_lines", "deployment_lines", "search_members", "image_members"];
-/// That one, which follows from a table that is pruned after those.
-pub(super) const IMAGES: &str = "image_lines";
+/// The tables here that a pass of pruning writes anew, but for [`IMAGES`].
+pub(super) const TABLES: [&str; 4] = [RESOURCES, DEPLOYMENTS, "search_members", "image_members"];
 
 /// Writes which numbers of a block are left, as `sql` reads them.
 fn write_members(

@@ -1,12 +1,12 @@
 //! Environments, projects and clusters by their names.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use rusqlite::named_params;
 
 use super::Place;
-use super::rank::{Candidate, Looked, best};
-use super::terms::{Finder, push_lower};
+use super::rank::{Candidates, Looked, best};
+use super::terms::{Finder, Places, lower};
 use crate::error::Result;
 use crate::{clusters, environments, groups};
 use strandline_model::Tier;
@@ -27,38 +27,41 @@ const OF_SCOPE: &str = "SELECT e.id, e.name_id, e.project, e.name, e.tier FROM t
 /// What a tier counts as, in characters.
 const TIER_WEIGHT: usize = 128;
 
-/// A name in lower case, in a place that is used again.
-fn lower<'b>(buffer: &'b mut String, name: &str) -> &'b str {
-    buffer.clear();
-    push_lower(buffer, name);
-    buffer
-}
-
-/// Environments, by project, name and name in addresses.
-pub(super) fn environments(place: &Place<'_>, finder: &Finder<'_>) -> Result<Hits<Environment>> {
-    let Place { view, moment, scope, limit, .. } = place;
+/// Calls `look` with each environment that is seen: its number, and its name in addresses, its project, name and tier.
+pub(super) fn each_environment(place: &Place<'_>, mut look: impl FnMut(i64, [&str; 4])) -> Result<()> {
+    let Place { view, moment, scope, .. } = place;
+    if let Some((all, audiences)) = place.standing()? {
+        for one in all.iter().filter(|one| audiences.see(one.audience)) {
+            look(one.number, [&one.id, &one.project, &one.name, &one.tier]);
+        }
+        return Ok(());
+    }
     let mut statement = view.prepare_cached(if scope.is_everything() { OF_ALL } else { OF_SCOPE })?;
     let mut rows = statement.query(named_params! {
         ":at": moment.offset.as_i64(), ":scope": scope.as_sql(),
         ":tiers": serde_json::json!(Tier::ALL.map(Tier::as_str)).to_string(),
     })?;
-    let (mut candidates, mut buffers) = (Vec::new(), [String::new(), String::new(), String::new()]);
     while let Some(row) = rows.next()? {
-        let [id, project, name] = &mut buffers;
-        let id = lower(id, row.get_ref(1)?.as_str()?);
-        let project = lower(project, row.get_ref(2)?.as_str()?);
-        let name = lower(name, row.get_ref(3)?.as_str()?);
-        if let Some(nearness) = finder.nearness(&[id, project, name]) {
-            // Production comes first, then the shorter name.
-            let tier = row.get_ref(4)?.as_str()?;
-            let tier = Tier::ALL.iter().position(|one| one.as_str() == tier).unwrap_or(Tier::ALL.len());
-            candidates.push(Candidate::new(
-                nearness,
-                tier * TIER_WEIGHT + id.len().min(TIER_WEIGHT - 1),
-                row.get(0)?,
-            ));
-        }
+        let text = |column: usize| Ok::<_, rusqlite::Error>(row.get_ref(column)?.as_str()?);
+        look(row.get(0)?, [text(1)?, text(2)?, text(3)?, text(4)?]);
     }
+    Ok(())
+}
+
+/// Environments, by project, name and name in addresses.
+pub(super) fn environments(place: &Place<'_>, finder: &Finder<'_>) -> Result<Hits<Environment>> {
+    let Place { view, moment, scope, limit, .. } = place;
+    let mut candidates = Candidates::new(Places::All);
+    let mut buffers = [String::new(), String::new(), String::new()];
+    each_environment(place, |number, [id, project, name, tier]| {
+        let [of_id, of_project, of_name] = &mut buffers;
+        let id = lower(of_id, id);
+        if let Some(nearness) = finder.nearness(&[id, lower(of_project, project), lower(of_name, name)]) {
+            // Production comes first, then the shorter name.
+            let tier = Tier::ALL.iter().position(|one| one.as_str() == tier).unwrap_or(Tier::ALL.len());
+            candidates.add(nearness, tier * TIER_WEIGHT + id.len().min(TIER_WEIGHT - 1), number);
+        }
+    })?;
     best(candidates, *limit, |number| {
         let found = environments::with_numbers(view, moment, scope, &[number])?.pop();
         Ok(found.map(|found| Looked { is_gone: false, is_minor: false, item: found.environment }))
@@ -67,11 +70,11 @@ pub(super) fn environments(place: &Place<'_>, finder: &Finder<'_>) -> Result<Hit
 
 /// The best of a few names; of those that are equally long, the first.
 fn few<T: Clone>(known: &[(String, T)], (finder, limit): (&Finder<'_>, usize)) -> Result<Hits<T>> {
-    let (mut candidates, mut buffer) = (Vec::new(), String::new());
+    let (mut candidates, mut buffer) = (Candidates::new(Places::All), String::new());
     for ((name, _), number) in known.iter().zip((0..i64::try_from(known.len()).unwrap_or(i64::MAX)).rev()) {
         let name = lower(&mut buffer, name);
         if let Some(nearness) = finder.nearness(&[name]) {
-            candidates.push(Candidate::new(nearness, name.len(), number));
+            candidates.add(nearness, name.len(), number);
         }
     }
     best(candidates, limit, |number| {
@@ -81,11 +84,41 @@ fn few<T: Clone>(known: &[(String, T)], (finder, limit): (&Finder<'_>, usize)) -
     })
 }
 
+/// The paths of projects in sight, be it that only their environments are declared.
+fn paths(place: &Place<'_>) -> Result<BTreeSet<String>> {
+    let Place { view, moment, scope, .. } = place;
+    let Some((all, audiences)) = place.standing()? else { return groups::paths(view, moment, scope) };
+    let seen = all.iter().filter(|one| audiences.see(one.audience));
+    let of_environments: HashSet<&str> = seen.map(|one| &*one.project).collect();
+    let mut paths = groups::declared_paths(view, moment, scope)?;
+    paths.extend(of_environments.into_iter().map(str::to_owned));
+    Ok(paths)
+}
+
 /// Projects, by path.
 pub(super) fn projects(place: &Place<'_>, finder: &Finder<'_>) -> Result<Hits<FoundProject>> {
-    let paths = groups::paths(place.view, place.moment, place.scope)?;
-    let known: Vec<_> = paths.into_iter().map(|path| (path.clone(), FoundProject { id: path })).collect();
+    let known: Vec<_> =
+        paths(place)?.into_iter().map(|path| (path.clone(), FoundProject { id: path })).collect();
     few(&known, (finder, place.limit))
+}
+
+/// The names of environments, projects and clusters that are seen, in lower case.
+pub(super) fn names(place: &Place<'_>) -> Result<Vec<String>> {
+    let mut names: Vec<String> = paths(place)?.iter().map(|path| path.to_lowercase()).collect();
+    names.extend(
+        clusters::in_sight(place.view, place.moment, place.scope)?
+            .into_keys()
+            .map(|name| name.to_lowercase()),
+    );
+    let mut of_environments = HashSet::new();
+    each_environment(place, |_, [id, _, name, _]| {
+        names.push(id.to_lowercase());
+        if !of_environments.contains(name) {
+            of_environments.insert(name.to_owned());
+        }
+    })?;
+    names.extend(of_environments.iter().map(|name| name.to_lowercase()));
+    Ok(names)
 }
 
 /// Clusters, by name.

@@ -1,19 +1,20 @@
 //! Images by repository, tag or digest.
 
-use std::collections::HashMap;
+use std::collections::HashSet;
 
+use memchr::{memchr2, memrchr};
 use rusqlite::{Connection, OptionalExtension, named_params};
 
 use super::Place;
-use super::lines::{Blocks, own, own_members, own_resources, scan};
-use super::rank::{Candidate, Looked, best};
-use super::terms::Finder;
+use super::lines::{Blocks, Line, nearest, own, own_members, own_resources, scan};
+use super::rank::{Candidates, Looked, best};
+use super::terms::{Finder, Places, Term};
 use crate::error::Result;
 use crate::scope::{ResolvedScope, belonged, reads};
 use strandline_model::Offset;
 use strandline_protocol::{FoundImage, Hits, SearchMatch};
 use strandline_syntax::{Image, familiar};
-use strandline_view::search_lines::BLOCK_BITS;
+use strandline_view::search_lines::{BLOCK_BITS, IMAGES};
 
 /// The blocks of images with those that something ever had in an environment that a scope reads.
 const OWN_IMAGES: &str = own_members!("image_members");
@@ -39,37 +40,47 @@ const USED_BY: &str = concat!(
 /// Who ever had an image, the last before a number.
 const USER_BEFORE: &str = "SELECT resource_id FROM image_use WHERE image_id = ?1 AND resource_id < ?2 ORDER BY resource_id DESC LIMIT 1";
 
-/// All images of one name, whatever their digests.
-struct Named {
-    nearness: SearchMatch,
-    /// The characters of what is shown.
-    length: usize,
-    numbers: Vec<i64>,
+/// How near an image is by its line, and the characters of what is shown of it.
+fn nearness(finder: &Finder<'_>, line: Line<'_>) -> Option<(SearchMatch, usize)> {
+    if !line.has_all(finder) {
+        return None;
+    }
+    let mut words = line.words();
+    let (name, digest) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+    let last = memrchr(b'/', name.as_bytes()).map_or(name, |end| &name[end + 1..]);
+    let end = memchr2(b':', b'@', last.as_bytes());
+    let (bare, tag) = end.map_or((last, ""), |end| (&last[..end], &last[end + 1..]));
+    let best = |term: &Term<'_>| match term.nearness_of_path(name) {
+        // What is not in the whole is in no part of it.
+        None => term.nearness(digest),
+        whole => [whole, term.nearness(bare), term.nearness(tag), term.nearness(digest)]
+            .into_iter()
+            .flatten()
+            .min(),
+    };
+    let worst =
+        finder.terms().iter().map(best).try_fold(SearchMatch::Exact, |worst, near| Some(worst.max(near?)))?;
+    Some((worst, familiar(name).len()))
 }
 
-/// The images whose name is near, by name.
-fn near(place: &Place<'_>, finder: &Finder<'_>) -> Result<HashMap<String, Named>> {
-    let own = own(place, OWN_IMAGES)?;
-    let mut found: HashMap<String, Named> = HashMap::new();
-    scan(place, "image_lines", own.as_ref(), finder, |number, line, _| {
-        let mut words = line.split('\t').skip(1);
-        let (name, digest) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
-        let last = name.rsplit('/').next().unwrap_or_default();
-        let (bare, tag) = last.split_once([':', '@']).unwrap_or((last, ""));
-        let Some(nearness) = finder.nearness(&[name, bare, tag, digest]) else { return };
-        let written = words.next().unwrap_or(name);
-        match found.get_mut(written) {
-            Some(named) => {
-                named.nearness = named.nearness.min(nearness);
-                named.numbers.push(number);
-            }
-            None => {
-                let named = Named { nearness, length: familiar(name).len(), numbers: vec![number] };
-                found.insert(written.to_owned(), named);
-            }
+/// Images by their numbers, a bit each.
+#[derive(Default)]
+struct Numbers(Vec<(i64, i64)>);
+
+impl Numbers {
+    /// Adds a number, those of a block after those of the blocks before.
+    fn add(&mut self, number: i64) {
+        let (block, bit) = (number >> BLOCK_BITS, 1 << (number & ((1 << BLOCK_BITS) - 1)));
+        match self.0.last_mut().filter(|(last, _)| *last == block) {
+            Some((_, bits)) => *bits |= bit,
+            None => self.0.push((block, bit)),
         }
-    })?;
-    Ok(found)
+    }
+
+    fn contain(&self, number: i64) -> bool {
+        let found = self.0.binary_search_by_key(&(number >> BLOCK_BITS), |(block, _)| *block);
+        found.is_ok_and(|at| self.0[at].1 >> (number & ((1 << BLOCK_BITS) - 1)) & 1 == 1)
+    }
 }
 
 /// The last of a scope's resources up to a number.
@@ -128,28 +139,50 @@ impl Users<'_> {
     }
 }
 
+/// The images that are shown as one is, whatever their digests.
+const NAMED_ALIKE: &str = "SELECT other.id FROM image i CROSS JOIN image other
+        ON other.repository = i.repository AND other.tag = i.tag
+    WHERE i.id = ?1 AND (i.tag <> '' OR other.id = i.id)";
+
 /// Images, by repository, tag or digest. Those of one tag are one, whatever their digests.
 pub(super) fn images(place: &Place<'_>, finder: &Finder<'_>) -> Result<Hits<FoundImage>> {
     let Place { view, moment, scope, limit, .. } = place;
-    let newest = |named: &Named| named.numbers.iter().max().copied().unwrap_or_default();
-    let mut found: HashMap<i64, Named> =
-        near(place, finder)?.into_values().map(|named| (newest(&named), named)).collect();
-    let candidates =
-        found.iter().map(|(newest, named)| Candidate::new(named.nearness, named.length, *newest)).collect();
-    let mut names = view.prepare_cached("SELECT repository, tag, digest FROM image WHERE id = ?1")?;
+    let own_images = own(place, OWN_IMAGES)?;
     let users = Users { view, at: moment.offset, scope, own: own_resources(place)? };
-    best(candidates, *limit, |number| {
-        let mut in_use = None;
-        for image in found.remove(&number).into_iter().flat_map(|named| named.numbers) {
-            in_use = in_use.max(users.have(image)?);
-        }
-        let Some(in_use) = in_use else { return Ok(None) };
-        let image = names.query_row([number], |row| {
-            Ok(Image { repository: row.get(0)?, tag: row.get(1)?, digest: row.get(2)? })
+    let mut names = view.prepare_cached("SELECT repository, tag, digest FROM image WHERE id = ?1")?;
+    let mut named_alike = view.prepare_cached(NAMED_ALIKE)?;
+    nearest(finder, Places::Images, |places| {
+        let (mut candidates, mut near) = (Candidates::new(places), Numbers::default());
+        scan(place, (IMAGES, own_images.as_ref()), (finder, places), |line| {
+            if let Some((nearness, length)) = nearness(finder, line) {
+                near.add(line.number);
+                candidates.add(nearness, length, line.number);
+            }
         })?;
-        let id = image.name();
-        let item = FoundImage { short: familiar(&id).to_owned(), id, in_use };
-        Ok(Some(Looked { is_gone: !in_use, is_minor: false, item }))
+        let mut found = HashSet::new();
+        best(candidates, *limit, |number| {
+            let mut in_use = None;
+            let mut alike = named_alike.query([number])?;
+            while let Some(row) = alike.next()? {
+                let image = row.get(0)?;
+                // One of those that are shown as one stands for all of them: the last of the nearest.
+                if !near.contain(image) {
+                    continue;
+                }
+                if image != number && found.contains(&image) {
+                    return Ok(None);
+                }
+                in_use = in_use.max(users.have(image)?);
+            }
+            found.insert(number);
+            let Some(in_use) = in_use else { return Ok(None) };
+            let image = names.query_row([number], |row| {
+                Ok(Image { repository: row.get(0)?, tag: row.get(1)?, digest: row.get(2)? })
+            })?;
+            let id = image.name();
+            let item = FoundImage { short: familiar(&id).to_owned(), id, in_use };
+            Ok(Some(Looked { is_gone: !in_use, is_minor: false, item }))
+        })
     })
 }
 

@@ -1,20 +1,21 @@
 //! Resources and deployments by the lines that the view keeps for search.
 
 use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
 
 use memchr::{memchr, memrchr};
 use rusqlite::{OptionalExtension, Row, named_params};
 
-use super::Place;
-use super::rank::{Candidate, Looked, best};
-use super::terms::{Finder, Term, parts};
+use super::rank::{Candidates, Looked, best};
+use super::terms::{Finder, Places, Term, WORDS_MAX, parts_beginning};
+use super::{Place, catalog};
 use crate::error::{Result, dated, gone_after};
 use crate::last_seen::LAST;
 use crate::{deployments, last_seen, resources};
 use strandline_log::LogReader;
 use strandline_model::{Kind, KindName, Offset};
 use strandline_protocol::{Deployment, FoundResource, Hit, Hits, SearchMatch};
-use strandline_view::search_lines::{BLOCK_BITS, slot};
+use strandline_view::search_lines::{BLOCK_BITS, DEPLOYMENTS, PLACE, RESOURCES, slot};
 
 /// The blocks in which a scope searches, with its lines there, a bit each.
 pub(super) type Blocks = BTreeMap<i64, i64>;
@@ -69,37 +70,95 @@ pub(super) fn own(place: &Place<'_>, sql: &str) -> Result<Option<Blocks>> {
     Ok(Some(own))
 }
 
-/// Calls `take` with each line that holds one of the words, and the number of what it is of.
+/// The best of what a search finds. Where a word is short it is asked for what begins with one first: where there is more of
+/// that than is wanted, nothing else is among the best.
+pub(super) fn nearest<T>(
+    finder: &Finder<'_>,
+    beginnings: Places,
+    mut search: impl FnMut(Places) -> Result<Hits<T>>,
+) -> Result<Hits<T>> {
+    if finder.terms().iter().any(Term::is_short) {
+        let beginning = search(beginnings)?;
+        if beginning.more {
+            return Ok(beginning);
+        }
+    }
+    search(Places::All)
+}
+
+/// A line of a block.
+#[derive(Clone, Copy)]
+pub(super) struct Line<'l> {
+    pub(super) number: i64,
+    /// What comes before it in its block.
+    before: &'l str,
+    words: &'l str,
+}
+
+impl<'l> Line<'l> {
+    pub(super) fn words(self) -> impl Iterator<Item = &'l str> {
+        let mut rest = Some(self.words);
+        std::iter::from_fn(move || {
+            let words = rest?;
+            let end = memchr(b'\t', words.as_bytes());
+            rest = end.map(|end| &words[end + 1..]);
+            Some(&words[..end.unwrap_or(words.len())])
+        })
+    }
+
+    /// Whether all words are somewhere in it.
+    pub(super) fn has_all(self, finder: &Finder<'_>) -> bool {
+        let terms = finder.terms();
+        // It holds one of them, for which it was found.
+        terms.len() < 2 || terms.iter().all(|term| term.is_in(self.words))
+    }
+
+    fn first_word(self) -> &'l str {
+        self.words().next().unwrap_or_default()
+    }
+}
+
+/// Calls `take` with each line that holds one of the words at such a place.
 pub(super) fn scan(
     place: &Place<'_>,
-    table: &str,
-    own: Option<&Blocks>,
-    finder: &Finder<'_>,
-    mut take: impl FnMut(i64, &str, &str),
+    (table, own): (&'static str, Option<&Blocks>),
+    (finder, places): (&Finder<'_>, Places),
+    mut take: impl FnMut(Line<'_>),
 ) -> Result<()> {
     let mut search = |block: i64, lines: &str, own: i64| {
-        let mut seen = !own;
+        let (bytes, mut seen) = (lines.as_bytes(), !own);
         for term in finder.terms() {
-            let mut until = 0;
-            for at in term.places(lines) {
-                if at < until || !term.may_match_at(lines, at) {
+            let mut line = 0..0;
+            for at in term.places(lines, places) {
+                if line.contains(&at) {
                     continue;
                 }
-                let bytes = lines.as_bytes();
                 let from = memrchr(b'\n', &bytes[..at]).map_or(0, |end| end + 1);
-                until = memchr(b'\n', &bytes[at..]).map_or(lines.len(), |end| at + end);
+                let until = memchr(b'\n', &bytes[at..]).map_or(lines.len(), |end| at + end);
+                line = from..until;
                 let slot = slot(bytes[from]);
-                if seen >> slot & 1 == 0 {
+                if seen >> slot & 1 == 0 && bytes[from] != PLACE {
                     seen |= 1 << slot;
-                    take(block << BLOCK_BITS | i64::from(slot), &lines[from..until], &lines[..from]);
+                    // After its place in the block and a tab.
+                    let words = lines.get(from + 2..until).unwrap_or_default();
+                    take(Line {
+                        number: block << BLOCK_BITS | i64::from(slot),
+                        before: &lines[..from],
+                        words,
+                    });
                 }
             }
         }
     };
+    // Who sees little reads less than that, and has nothing kept for others.
+    let kept =
+        if place.scope.is_narrow() { Arc::default() } else { place.kept.lines.first(place.view, table)? };
     match own {
         None => {
-            let mut statement = place.view.prepare_cached(&format!("SELECT block, lines FROM {table}"))?;
-            let mut rows = statement.query([])?;
+            kept.iter().for_each(|(block, lines)| search(*block, lines, !0));
+            let sql = format!("SELECT block, lines FROM {table} WHERE block > ?1");
+            let mut statement = place.view.prepare_cached(&sql)?;
+            let mut rows = statement.query([kept.last().map_or(i64::MIN, |(block, _)| *block)])?;
             while let Some(row) = rows.next()? {
                 search(row.get(0)?, row.get_ref(1)?.as_str()?, !0);
             }
@@ -108,6 +167,10 @@ pub(super) fn scan(
             let sql = format!("SELECT lines FROM {table} WHERE block = ?1");
             let mut statement = place.view.prepare_cached(&sql)?;
             for (block, own) in own {
+                if let Ok(at) = kept.binary_search_by_key(block, |(block, _)| *block) {
+                    search(*block, &kept[at].1, *own);
+                    continue;
+                }
                 let mut rows = statement.query([block])?;
                 if let Some(row) = rows.next()? {
                     search(*block, row.get_ref(0)?.as_str()?, *own);
@@ -120,36 +183,36 @@ pub(super) fn scan(
 
 /// How near resources are, by their lines.
 ///
-/// Lines have their kind and namespace from the line where these began, and those of a block come one after the other, so
-/// that what was found of one holds for the next.
+/// What was found of one kind and namespace holds for all resources after it up to the next one.
 struct Matcher<'f> {
     finder: &'f Finder<'f>,
     /// For each word the kinds that it fits.
     kinds: Vec<HashSet<i64>>,
-    block: Option<i64>,
-    /// How far the lines of the block have been looked at.
-    until: usize,
-    /// For each word whether it fits the kind or the namespace there.
+    /// How near the name of the last resource was to each word.
+    near: Vec<Option<SearchMatch>>,
+    /// The block with the last kind and namespace, and where they are in it.
+    place: Option<(i64, usize)>,
+    /// For each word whether it fits one of them.
     fits: Vec<bool>,
 }
 
 impl<'f> Matcher<'f> {
     fn new(place: &Place<'_>, finder: &'f Finder<'f>) -> Result<Self> {
-        Ok(Matcher { finder, kinds: kinds(place, finder)?, block: None, until: 0, fits: Vec::new() })
+        let kinds = kinds(place, finder)?;
+        Ok(Matcher { finder, kinds, near: Vec::new(), place: None, fits: Vec::new() })
     }
 
     /// How near a resource is: each word is in its name, or in its namespace, or is its kind or in the name of its cluster, and at
-    /// least one is in its name. `before` are the lines of its block before its own.
-    fn nearness(&mut self, number: i64, line: &str, before: &str) -> Option<(SearchMatch, usize)> {
-        let name = line.split('\t').nth(1)?;
-        let finder = self.finder;
-        let each = || finder.terms().iter().map(|term| term.nearness(name));
-        let worst = each().flatten().max()?;
-        if each().any(|near| near.is_none()) {
-            self.look_beside(number, line, before);
-            let is_far =
-                |(at, near): (usize, Option<SearchMatch>)| near.is_none() && self.fits.get(at) != Some(&true);
-            if each().enumerate().any(is_far) {
+    /// least one is in its name.
+    fn nearness(&mut self, line: Line<'_>) -> Option<(SearchMatch, usize)> {
+        let name = line.first_word();
+        self.near.clear();
+        self.near.extend(self.finder.terms().iter().map(|term| term.nearness(name)));
+        let worst = self.near.iter().copied().flatten().max()?;
+        if self.near.contains(&None) {
+            self.look_beside(line);
+            let mut each = self.near.iter().enumerate();
+            if each.any(|(at, near)| near.is_none() && self.fits.get(at) != Some(&true)) {
                 return None;
             }
         }
@@ -157,23 +220,23 @@ impl<'f> Matcher<'f> {
     }
 
     /// Compares the words with the kind and namespace of a line.
-    fn look_beside(&mut self, number: i64, line: &str, before: &str) {
-        let block = Some(number >> BLOCK_BITS);
-        if self.block != block || self.until > before.len() {
-            (self.block, self.until, self.fits) = (block, 0, Vec::new());
+    fn look_beside(&mut self, Line { number, before, .. }: Line<'_>) {
+        let begin = memrchr(PLACE, before.as_bytes());
+        let place = begin.map(|begin| (number >> BLOCK_BITS, begin));
+        if place.is_some() && place == self.place {
+            return;
         }
-        let place = |line: &str| {
-            let mut words = line.split('\t').skip(2);
-            Some((words.next()?.parse::<i64>().ok()?, words.next()?.to_owned()))
-        };
-        let unseen = before.get(self.until..).unwrap_or_default();
-        if let Some((kind, namespace)) = place(line).or_else(|| unseen.lines().rev().find_map(place)) {
+        (self.place, self.fits) = (place, Vec::new());
+        let mut words = begin
+            .and_then(|begin| before[begin..].lines().next())
+            .into_iter()
+            .flat_map(|line| line.split('\t').skip(1));
+        if let (Some(Ok(kind)), Some(namespace)) = (words.next().map(str::parse), words.next()) {
             let fits = |(term, kinds): (&Term<'_>, &HashSet<i64>)| {
-                kinds.contains(&kind) || term.nearness(&namespace).is_some()
+                kinds.contains(&kind) || term.nearness(namespace).is_some()
             };
             self.fits = self.finder.terms().iter().zip(&self.kinds).map(fits).collect();
         }
-        self.until = before.len();
     }
 }
 
@@ -213,9 +276,10 @@ pub(super) fn parts_like(place: &Place<'_>, term: &Term<'_>) -> Result<Parts> {
     let Some((end, _)) = term.text.char_indices().nth(2) else { return Ok(found) };
     let beginning = &term.text[..end];
     let finder = Finder::of(std::iter::once(beginning));
-    scan(place, "resource_lines", own_resources(place)?, &finder, |number, line, _| {
-        let name = line.split('\t').nth(1).unwrap_or_default();
-        for part in parts(name).filter(|part| part.starts_with(beginning)) {
+    let (own, places) = (own_resources(place)?, Places::All);
+    scan(place, (RESOURCES, own), (&finder, places), |line| {
+        let number = line.number;
+        for part in parts_beginning(line.first_word(), beginning) {
             let is_full = found.len() >= PARTS_MAX;
             match found.get_mut(part) {
                 Some(numbers) if numbers.len() < SAMPLES_MAX => numbers.push(number),
@@ -234,25 +298,14 @@ pub(super) fn is_any_seen(place: &Place<'_>, numbers: &[i64]) -> Result<bool> {
     Ok(last_seen::of_any(view, moment.offset, scope, numbers)?.is_some())
 }
 
-/// Resources, by name.
-pub(super) fn resources(
-    place: &Place<'_>,
-    log: &LogReader,
-    finder: &Finder<'_>,
-) -> Result<Hits<FoundResource>> {
-    let finder = finder.parted();
+/// The best of some resources, each with the last offset at which it was there.
+fn best_resources(place: &Place<'_>, candidates: Candidates) -> Result<Hits<(i64, Offset)>> {
     let Place { view, moment, scope, limit, .. } = place;
-    let (mut matcher, mut candidates) = (Matcher::new(place, &finder)?, Vec::new());
-    scan(place, "resource_lines", own_resources(place)?, &finder, |number, line, before| {
-        if let Some((nearness, length)) = matcher.nearness(number, line, before) {
-            candidates.push(Candidate::new(nearness, length, number));
-        }
-    })?;
     let sql = format!(
         r#"SELECT {LAST}, k."group" IN ('apps', 'batch') FROM resource r JOIN kind k ON k.id = r.kind_id WHERE r.id = :id"#
     );
     let mut last = view.prepare_cached(&sql)?;
-    let mut found = best(candidates, *limit, |number| {
+    best(candidates, *limit, |number| {
         let params = named_params! {
             ":id": number, ":at": moment.offset.as_i64(), ":scope": scope.as_sql(), ":environment": None::<i64>,
         };
@@ -262,46 +315,110 @@ pub(super) fn resources(
         };
         let last = Offset::from_i64(last);
         Ok(Some(Looked { is_gone: last < moment.offset, is_minor: !is_workload, item: (number, last) }))
+    })
+}
+
+/// Resources, by name.
+pub(super) fn resources(
+    place: &Place<'_>,
+    log: &LogReader,
+    finder: &Finder<'_>,
+) -> Result<Hits<FoundResource>> {
+    let finder = finder.parted();
+    let (own, mut matcher) = (own_resources(place)?, Matcher::new(place, &finder)?);
+    let mut found = nearest(&finder, Places::Names, |places| {
+        let mut candidates = Candidates::new(places);
+        scan(place, (RESOURCES, own), (&finder, places), |line| {
+            if let Some((nearness, length)) = matcher.nearness(line) {
+                candidates.add(nearness, length, line.number);
+            }
+        })?;
+        best_resources(place, candidates)
     })?;
-    let mut items = Vec::with_capacity(found.items.len());
+    let (view, mut items) = (place.view, Vec::with_capacity(found.items.len()));
     for hit in std::mem::take(&mut found.items) {
         let (number, last) = hit.item;
         let Some(held) = resources::with_numbers(view, last, &[number])?.pop() else { continue };
-        let gone = if last < moment.offset { Some(dated(gone_after(last), log)?) } else { None };
+        let gone = if last < place.moment.offset { Some(dated(gone_after(last), log)?) } else { None };
         let item = FoundResource { resource: held.resource, gone };
         items.push(Hit { nearness: hit.nearness, item });
     }
     Ok(Hits { items, more: found.more })
 }
 
+/// What a scope sees of that in which deployments are, in lower case.
+struct Seen {
+    environments: HashSet<String>,
+    projects: HashSet<String>,
+}
+
+impl Seen {
+    /// None where that is everything.
+    fn by(place: &Place<'_>) -> Result<Option<Self>> {
+        if place.scope.is_everything() {
+            return Ok(None);
+        }
+        let mut environments = HashSet::new();
+        catalog::each_environment(place, |_, [id, ..]| {
+            environments.insert(id.to_lowercase());
+        })?;
+        let mut paths = place.view.prepare_cached("SELECT path FROM temp.sight_path")?;
+        let paths = paths.query_map([], |row| Ok(row.get_ref(0)?.as_str()?.to_lowercase()))?;
+        Ok(Some(Seen { environments, projects: paths.collect::<rusqlite::Result<_>>()? }))
+    }
+
+    /// Whether it sees the deployment of a line.
+    fn has(&self, line: Line<'_>) -> bool {
+        let mut words = line.words().skip(4);
+        words.next().is_some_and(|environment| self.environments.contains(environment))
+            || words.next().is_some_and(|project| self.projects.contains(project))
+    }
+}
+
 /// Deployments, by commit, user, branch or tag, or number; further words may be in their environment or project.
 pub(super) fn deployments(place: &Place<'_>, finder: &Finder<'_>) -> Result<Hits<Deployment>> {
-    let Place { moment, scope, limit, .. } = place;
-    let (own, mut candidates) = (own(place, OWN_DEPLOYMENTS)?, Vec::new());
-    scan(place, "deployment_lines", own.as_ref(), finder, |number, line, _| {
-        let mut words = line.split('\t').skip(1);
-        let mut next = || words.next().unwrap_or_default();
-        let (id, sha, user, reference, beside) = (next(), next(), next(), next(), [next(), next()]);
-        // Digits in the midst of a number or a digest say nothing.
-        let begins = |nearness: &SearchMatch| *nearness <= SearchMatch::Prefix;
-        let mut worst = None;
-        for term in finder.terms() {
-            let own = [
-                term.nearness(id).filter(begins),
-                term.nearness(sha).filter(begins),
-                term.nearness(user),
-                term.nearness_of_path(reference),
-            ];
-            match own.into_iter().flatten().min() {
-                Some(nearness) => worst = worst.max(Some(nearness)),
-                None if beside.iter().any(|name| term.nearness_of_path(name).is_some()) => {}
-                None => return,
+    // Who sees much names what they see, which is less to read than all deployments of it.
+    let (own, seen) = match place.scope.is_narrow() {
+        true => (own(place, OWN_DEPLOYMENTS)?, None),
+        false => (None, Seen::by(place)?),
+    };
+    nearest(finder, Places::Paths, |places| {
+        let mut candidates = Candidates::new(places);
+        scan(place, (DEPLOYMENTS, own.as_ref()), (finder, places), |line| {
+            if seen.as_ref().is_none_or(|seen| seen.has(line))
+                && let Some(nearness) = nearness_of_deployment(finder, line)
+            {
+                candidates.add(nearness, 0, line.number);
             }
-        }
-        candidates.extend(worst.map(|nearness| Candidate::new(nearness, 0, number)));
-    })?;
-    best(candidates, *limit, |number| {
-        let found = deployments::with_number(place.view, moment, scope, number)?;
-        Ok(found.map(|item| Looked { is_gone: false, is_minor: false, item }))
+        })?;
+        best(candidates, place.limit, |number| {
+            let found = deployments::with_number(place.view, place.moment, place.scope, number)?;
+            Ok(found.map(|item| Looked { is_gone: false, is_minor: false, item }))
+        })
     })
+}
+
+/// How near a deployment is by its line: each word is in its own, or in its environment or project, and at least one is in its own.
+fn nearness_of_deployment(finder: &Finder<'_>, line: Line<'_>) -> Option<SearchMatch> {
+    if !line.has_all(finder) {
+        return None;
+    }
+    let mut words = line.words();
+    let mut next = || words.next().unwrap_or_default();
+    let (id, sha, user, reference, beside) = (next(), next(), next(), next(), [next(), next()]);
+    let mut near = [None; WORDS_MAX];
+    for (term, near) in finder.terms().iter().zip(&mut near) {
+        let own = [
+            // Digits in the midst of a number or a digest say nothing.
+            term.nearness_of_beginning(id),
+            term.nearness_of_beginning(sha),
+            term.nearness(user),
+            term.nearness_of_path(reference),
+        ];
+        *near = own.into_iter().flatten().min();
+    }
+    let worst = near.into_iter().flatten().max()?;
+    let is_beside = |term: &Term<'_>| beside.iter().any(|name| term.nearness_of_path(name).is_some());
+    let mut each = finder.terms().iter().zip(near);
+    each.all(|(term, near)| near.is_some() || is_beside(term)).then_some(worst)
 }

@@ -14,6 +14,7 @@ mod rank;
 mod terms;
 
 use std::cell::OnceCell;
+use std::sync::Arc;
 
 use rusqlite::Connection;
 use serde::Serialize;
@@ -23,9 +24,11 @@ pub use self::terms::SearchTerms;
 
 use crate::concerns::Concerns;
 use crate::error::Result;
+use crate::kept::Kept;
 use crate::moment::Moment;
 use crate::question::{Context, Question};
-use crate::scope::ResolvedScope;
+use crate::scope::{Audiences, ResolvedScope};
+use crate::standings::Standing;
 use strandline_protocol::{Answer, SearchResults, SearchType};
 
 /// The best of everything whose name holds some words, by groups.
@@ -56,10 +59,11 @@ impl Question for Search {
     type Answer = Answer<SearchResults>;
 
     fn answer(&self, context: Context<'_>) -> Result<Self::Answer> {
-        let Context { view, log, moment, scope, .. } = context;
+        let Context { view, log, moment, scope, kept, .. } = context;
         let finder = self.terms.finder();
         let own_resources = OnceCell::new();
-        let place = Place { view, moment: &moment, scope, limit: self.limit, own_resources: &own_resources };
+        let place =
+            Place { view, kept, moment: &moment, scope, limit: self.limit, own_resources: &own_resources };
         let is_wanted = |of: SearchType| self.types.is_empty() || self.types.contains(&of);
         let mut found = SearchResults { query: self.terms.to_string(), ..SearchResults::default() };
         if is_wanted(SearchType::Environments) {
@@ -90,9 +94,19 @@ impl Question for Search {
 /// Where is searched, and how much of it is shown.
 struct Place<'a> {
     view: &'a Connection,
+    kept: &'a Kept,
     moment: &'a Moment,
     scope: &'a ResolvedScope,
     limit: usize,
     /// The scope's resources, once they are asked for.
     own_resources: &'a OnceCell<Option<Blocks>>,
+}
+
+impl Place<'_> {
+    /// All environments as they stand in memory, with which of them are seen; none where the view answers, of the past or where
+    /// little is seen.
+    fn standing(&self) -> Result<Option<(Arc<Vec<Standing>>, Audiences)>> {
+        let Place { view, kept, moment, scope, .. } = self;
+        kept.standings.of(view, moment, scope)
+    }
 }

@@ -1,13 +1,13 @@
 //! What may have been meant by words that nothing has, where a search finds nothing.
 
-use std::collections::BTreeSet;
+use std::collections::HashSet;
 
 use super::Place;
+use super::catalog;
 use super::images;
 use super::lines;
 use super::terms::{Finder, Term, parts};
 use crate::error::Result;
-use crate::words::{self, Of};
 use strandline_log::LogReader;
 use strandline_protocol::{SearchResults, UnknownWord};
 use strandline_syntax::diagnostics::closest;
@@ -21,19 +21,16 @@ pub(super) fn unknown(
 ) -> Result<Vec<UnknownWord>> {
     // One word has been looked for alone already.
     let searched = (finder.terms().len() == 1).then_some(found);
-    let mut names = BTreeSet::new();
-    for of in [Of::Environment, Of::EnvironmentName, Of::Project, Of::Cluster] {
-        let known = words::known(place.view, place.moment, place.scope, of)?;
-        names.extend(known.into_iter().map(|name| name.to_lowercase()));
-    }
-    let of_names: BTreeSet<String> = names.iter().flat_map(|name| parts(name)).map(str::to_owned).collect();
+    let names = catalog::names(place)?;
+    let mut all: HashSet<&str> = names.iter().flat_map(|name| parts(name)).collect();
+    all.extend(names.iter().map(String::as_str));
     let mut unknown = Vec::new();
     for term in finder.terms() {
-        let is_known = |names: &BTreeSet<String>| names.iter().any(|name| term.nearness(name).is_some());
+        let is_known = |names: &[String]| names.iter().any(|name| term.nearness(name).is_some());
         if is_known(&names) || is_found_alone(place, log, term, searched)? {
             continue;
         }
-        let suggestion = suggestion(place, term, names.iter().chain(&of_names))?;
+        let suggestion = suggestion(place, term, &all)?;
         let (text, code) = (term.text.to_owned(), UnknownWord::CODE.to_owned());
         let message = match &suggestion {
             Some(near) => format!("nothing matches `{text}`; did you mean `{near}`?"),
@@ -60,23 +57,17 @@ fn is_found_alone(
 }
 
 /// The nearest of some names, and of the parts of names of resources that begin as the word does.
-fn suggestion<'n>(
-    place: &Place<'_>,
-    term: &Term<'_>,
-    names: impl Iterator<Item = &'n String>,
-) -> Result<Option<String>> {
-    let names: BTreeSet<&str> = names.map(String::as_str).collect();
+fn suggestion(place: &Place<'_>, term: &Term<'_>, names: &HashSet<&str>) -> Result<Option<String>> {
     let of_resources = lines::parts_like(place, term)?;
-    let all: BTreeSet<&str> = names.iter().copied().chain(of_resources.keys().map(String::as_str)).collect();
-    let among = |names: BTreeSet<&str>| {
-        let other = names.into_iter().filter(|name| *name != term.text);
-        closest(term.text, &other.collect::<Vec<_>>()).map(str::to_owned)
+    let among = |names: &mut dyn Iterator<Item = &str>| {
+        let other: Vec<&str> = names.filter(|name| *name != term.text).collect();
+        closest(term.text, &other).map(str::to_owned)
     };
-    let near = among(all);
-    let of_near = near.as_ref().filter(|near| !names.contains(near.as_str()));
+    let near = among(&mut names.iter().copied().chain(of_resources.keys().map(String::as_str)));
+    let of_near = near.as_deref().filter(|near| !names.contains(near));
     match of_near.and_then(|near| of_resources.get(near)) {
         // What belonged to an environment before the caller saw it is not theirs to know.
-        Some(resources) if !lines::is_any_seen(place, resources)? => Ok(among(names)),
+        Some(resources) if !lines::is_any_seen(place, resources)? => Ok(among(&mut names.iter().copied())),
         _ => Ok(near),
     }
 }

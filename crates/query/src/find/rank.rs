@@ -3,6 +3,7 @@
 
 use std::collections::BinaryHeap;
 
+use super::terms::Places;
 use crate::error::Result;
 use strandline_protocol::{Hit, Hits, SearchMatch};
 
@@ -18,10 +19,10 @@ const COMPARED_MIN: usize = 30;
 
 /// A candidate by what of its place in the order is known from its name: the best is the greatest.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Candidate(u64);
+struct Candidate(u64);
 
 impl Candidate {
-    pub(super) fn new(nearness: SearchMatch, length: usize, number: i64) -> Self {
+    fn new(nearness: SearchMatch, length: usize, number: i64) -> Self {
         let nearness = SearchMatch::ALL.len() as u64 - 1 - nearness as u64;
         let length = LENGTH_MAX - (length as u64).min(LENGTH_MAX);
         Candidate(nearness << NEARNESS_SHIFT | length << LENGTH_SHIFT | number.cast_unsigned() & NUMBER_MAX)
@@ -45,6 +46,30 @@ impl Candidate {
     }
 }
 
+/// Candidates for the best.
+pub(super) struct Candidates {
+    all: Vec<Candidate>,
+    /// What is farther is found another time.
+    farthest: SearchMatch,
+}
+
+impl Candidates {
+    /// None yet, of what has a word at such a place.
+    pub(super) fn new(places: Places) -> Self {
+        let farthest = match places {
+            Places::Names | Places::Paths | Places::Images => SearchMatch::Prefix,
+            Places::All => SearchMatch::Substring,
+        };
+        Candidates { all: Vec::new(), farthest }
+    }
+
+    pub(super) fn add(&mut self, nearness: SearchMatch, length: usize, number: i64) {
+        if nearness <= self.farthest {
+            self.all.push(Candidate::new(nearness, length, number));
+        }
+    }
+}
+
 /// What a candidate is, looked at closely.
 pub(super) struct Looked<T> {
     pub(super) is_gone: bool,
@@ -56,11 +81,11 @@ pub(super) struct Looked<T> {
 /// The best of the candidates. `look` gives none for what the caller does not see at the moment: it takes no place from
 /// what they see.
 pub(super) fn best<T>(
-    candidates: Vec<Candidate>,
+    candidates: Candidates,
     limit: usize,
     mut look: impl FnMut(i64) -> Result<Option<Looked<T>>>,
 ) -> Result<Hits<T>> {
-    let (mut heap, mut found) = (BinaryHeap::from(candidates), Vec::new());
+    let (mut heap, mut found) = (BinaryHeap::from(candidates.all), Vec::new());
     while let Some(nearness) = heap.peek().map(|best| best.nearness())
         && found.len() <= limit
     {
@@ -103,8 +128,11 @@ mod tests {
             (Word, 4, true),
             (Exact, 3, false),
         ];
-        let candidates =
-            || all.iter().zip(0..).map(|((near, length, _), n)| Candidate::new(*near, *length, n)).collect();
+        let candidates = || {
+            let mut candidates = Candidates::new(Places::All);
+            all.iter().zip(0..).for_each(|((near, length, _), n)| candidates.add(*near, *length, n));
+            candidates
+        };
         let look = |n: i64| {
             let (_, _, is_gone) = all[usize::try_from(n).unwrap()];
             Ok((n != 7).then_some(Looked { is_gone, is_minor: n == 3, item: n }))

@@ -216,11 +216,9 @@ fn folded(context: &Context<'_>, (question, also_by): (&GetOverview, &[Vec<Group
         Some(statement) => statement.query_row([environment, moment.offset.as_i64()], |row| row.get(0)),
         None => Ok(None),
     };
-    let is_kept = moment.is_newest() && !scope.is_narrow();
-    let kept = if is_kept { context.standings.at(view, moment.offset)? } else { None };
-    match kept {
-        Some(all) => {
-            let seen = (&scope.audiences(view)?, moment.clock());
+    match context.kept.standings.of(view, moment, scope)? {
+        Some((all, audiences)) => {
+            let seen = (&audiences, moment.clock());
             kept::take(&mut fold, &all, seen, &Selection::new(filter, &sieve), &mut deployed)?;
         }
         None => {

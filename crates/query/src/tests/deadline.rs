@@ -6,6 +6,8 @@ use std::thread::{self, ThreadId};
 use std::time::Duration;
 
 use super::*;
+use crate::kept::Kept;
+use crate::kept_lines::KeptLines;
 use crate::question::{Context, Question};
 use crate::reader::{Patience, Reader};
 use crate::standings::Standings;
@@ -13,6 +15,10 @@ use strandline_sqlite::{Abandoned, Asker, Pool};
 
 /// What the readers here may keep, in bytes.
 const CACHE: usize = 1024 * 1024;
+
+fn nothing_kept() -> Kept {
+    Kept { standings: Standings::default(), lines: KeptLines::new(0) }
+}
 
 #[test]
 fn a_question_that_takes_too_long_is_broken_off_and_the_next_one_answered() {
@@ -33,7 +39,7 @@ fn a_question_that_takes_too_long_is_broken_off_and_the_next_one_answered() {
 #[test]
 fn a_reader_whose_time_is_over_is_as_good_as_new_for_the_next_question() {
     let world = World::new([Event::Declare(environments())]);
-    let mut reader = Reader::open(world.directory(), CACHE, Standings::default()).unwrap();
+    let mut reader = Reader::open(world.directory(), CACHE, nothing_kept()).unwrap();
     // SQLite looks at the clock once in thousands of steps, which ending a transaction takes part in.
     for _ in 0..20_000 {
         let begun = reader.begin(Patience::on_thread(Duration::ZERO), &Abandoned::default());
@@ -49,7 +55,7 @@ fn a_question_that_nobody_waits_for_is_broken_off() {
     const LONGEST: Duration = Duration::from_secs(120);
     let world = World::new([Event::Declare(environments())]);
     let directory = world.directory().to_owned();
-    let pool = Pool::new(1, move || Reader::open(&directory, CACHE, Standings::default()));
+    let pool = Pool::new(1, move || Reader::open(&directory, CACHE, nothing_kept()));
     let (began, begins) = tokio::sync::oneshot::channel();
     block_on(async {
         let question = |reader: &mut Reader, abandoned: &Abandoned| {

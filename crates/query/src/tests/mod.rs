@@ -20,6 +20,7 @@ mod groups;
 mod health;
 mod health_numbers;
 mod images;
+mod kept_lines;
 mod left_behind;
 mod lost_end;
 mod managed;

@@ -33,13 +33,13 @@ pub(super) fn declared(at: &mut Apply<'_>, spec: &DeploymentSpec) -> rusqlite::R
         Json(spec),
         at.observed_at
     ];
-    let before = last_status(at, id)?;
+    let before = last(at, id)?;
     if DEPLOYMENT.replace(at, &id, Some(row))? {
-        at.lines.add_deployment(id);
+        at.lines.add_deployment(id, spec, before.as_ref());
     }
     match before {
         None => activity::write_deployment(at, environment, id, Happening::Deployed)?,
-        Some(before) if before != spec.status => {
+        Some(before) if before.status != spec.status => {
             activity::write_deployment(at, environment, id, Happening::Progressed)?;
         }
         Some(_) => {}
@@ -61,10 +61,14 @@ fn status_at(at: &Apply<'_>, spec: &DeploymentSpec) -> Timestamp {
     spec.finished_at.unwrap_or(at.observed_at).min(at.observed_at)
 }
 
-/// The last status of a deployment; none where it is new.
-fn last_status(at: &Apply<'_>, id: i64) -> rusqlite::Result<Option<DeploymentStatus>> {
-    let sql = "SELECT status FROM deployment WHERE id = ?1 ORDER BY from_offset DESC LIMIT 1";
-    at.connection.prepare_cached(sql)?.query_row([id], |row| VIEW.get(row, "deployment.status")).optional()
+/// What was declared of a deployment last; none where it is new.
+fn last(at: &Apply<'_>, id: i64) -> rusqlite::Result<Option<DeploymentSpec>> {
+    let sql = "SELECT spec FROM deployment WHERE id = ?1 ORDER BY from_offset DESC LIMIT 1";
+    let mut statement = at.connection.prepare_cached(sql)?;
+    statement
+        .query_row([id], |row| VIEW.get::<Json<_>>(row, "deployment.spec"))
+        .optional()
+        .map(|found| found.map(|Json(spec)| spec))
 }
 
 fn record_agent(at: &Apply<'_>, id: i64, spec: &DeploymentSpec) -> rusqlite::Result<()> {
