@@ -8,7 +8,7 @@ use crate::filters::PageRequest;
 use crate::moment::Moment;
 use crate::page::Start;
 use crate::question::{Context, Question};
-use crate::row_filter::{FilteredRow, RowFilter};
+use crate::row_filter::{FilteredRow, Part, RowFilter};
 use crate::scope::{ResolvedScope, one_of, reads, sees};
 use crate::words::Words;
 use crate::{EnvironmentFilter, warnings};
@@ -206,8 +206,12 @@ pub(super) fn place(item: &Environment) -> Vec<String> {
 /// Whether a row passes what of a filter no index helps with.
 fn matches(sieve: &RowFilter<'_>, row: &Row<'_>) -> rusqlite::Result<bool> {
     let text = |column: usize| Ok::<_, rusqlite::Error>(row.get_ref(column)?.as_str()?);
-    let candidate =
-        FilteredRow { project: text(2)?, name: text(3)?, labels: text(LABELS)?, targets: text(TARGETS)? };
+    let candidate = FilteredRow {
+        project: text(2)?,
+        name: text(3)?,
+        labels: Part::Json(text(LABELS)?),
+        targets: Part::Json(text(TARGETS)?),
+    };
     sieve.matches(&candidate).map_err(|error| column::unreadable(LABELS, error))
 }
 

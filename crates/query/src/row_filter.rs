@@ -3,7 +3,11 @@
 //! What an index helps with (tier, region, state, health, scope) is in the SQL. Everything else is compared here, by lists
 //! and overviews alike, so that a page is cut after the whole filter.
 
-use strandline_model::{EnvironmentFilter, Labels, Target};
+use std::borrow::Cow;
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use strandline_model::{AgentId, EnvironmentFilter, Labels};
 
 /// A filter, ready to be held against rows.
 pub(super) struct RowFilter<'a> {
@@ -12,13 +16,48 @@ pub(super) struct RowFilter<'a> {
     groups: Vec<String>,
 }
 
-/// What of a row it looks at; labels and targets as JSON.
+/// What of a row it looks at.
 pub(super) struct FilteredRow<'r> {
     pub(super) project: &'r str,
     pub(super) name: &'r str,
-    pub(super) labels: &'r str,
-    pub(super) targets: &'r str,
+    pub(super) labels: Part<'r, Labels>,
+    pub(super) targets: Part<'r, [Aim]>,
 }
+
+/// What of a target decides about an environment.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Deserialize)]
+pub(super) struct Aim {
+    pub(super) cluster: String,
+    #[serde(default)]
+    pub(super) agent: Option<AgentId>,
+}
+
+/// A part of a row that few questions look at: JSON of the view, or what was read of it before.
+#[derive(Debug)]
+pub(super) enum Part<'r, T: ?Sized> {
+    Json(&'r str),
+    Read(&'r T),
+}
+
+impl<'r, T: ToOwned + ?Sized> Part<'r, T>
+where
+    T::Owned: DeserializeOwned,
+{
+    pub(super) fn read(&self) -> serde_json::Result<Cow<'r, T>> {
+        Ok(match self {
+            Part::Json(text) => Cow::Owned(serde_json::from_str(text)?),
+            Part::Read(value) => Cow::Borrowed(*value),
+        })
+    }
+}
+
+impl<T: ?Sized> Clone for Part<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T: ?Sized> Copy for Part<'_, T> {}
 
 impl<'a> RowFilter<'a> {
     pub(super) fn new(filter: &'a EnvironmentFilter) -> Self {
@@ -50,22 +89,22 @@ impl<'a> RowFilter<'a> {
         self.groups.iter().any(|group| below(&path, group).is_some())
     }
 
-    fn labelled(&self, labels: &str) -> serde_json::Result<bool> {
+    fn labelled(&self, labels: Part<'_, Labels>) -> serde_json::Result<bool> {
         if !self.reads_labels() {
             return Ok(true);
         }
-        let labels: Labels = serde_json::from_str(labels)?;
+        let labels = labels.read()?;
         Ok(self.filter.labels.matches(|name| labels.get(name).map(String::as_str)))
     }
 
-    fn aimed(&self, targets: &str) -> serde_json::Result<bool> {
+    fn aimed(&self, targets: Part<'_, [Aim]>) -> serde_json::Result<bool> {
         if !self.reads_targets() {
             return Ok(true);
         }
         let EnvironmentFilter { clusters, agents, .. } = self.filter;
-        let targets: Vec<Target> = serde_json::from_str(targets)?;
-        let into = |target: &Target| clusters.contains(&target.cluster);
-        let by = |target: &Target| target.agent.as_ref().is_some_and(|agent| agents.contains(agent));
+        let targets = targets.read()?;
+        let into = |target: &Aim| clusters.contains(&target.cluster);
+        let by = |target: &Aim| target.agent.as_ref().is_some_and(|agent| agents.contains(agent));
         Ok((clusters.is_empty() || targets.iter().any(into)) && (agents.is_empty() || targets.iter().any(by)))
     }
 }
@@ -84,7 +123,8 @@ mod tests {
     fn matches(filter: &EnvironmentFilter, project: &str, name: &str) -> bool {
         let targets = r#"[{"cluster":"eu","namespace":"a","labels":{},"agent":"shop/agents:one"},
             {"cluster":"us","namespace":"b","labels":{},"agent":null}]"#;
-        let row = FilteredRow { project, name, labels: r#"{"team":"pay","pci":""}"#, targets };
+        let labels = Part::Json(r#"{"team":"pay","pci":""}"#);
+        let row = FilteredRow { project, name, labels, targets: Part::Json(targets) };
         RowFilter::new(filter).matches(&row).unwrap()
     }
 

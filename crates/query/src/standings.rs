@@ -5,16 +5,18 @@
 //!
 //! Why: docs/decisions/0046-environments-as-they-stand-are-kept-in-memory.md.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rusqlite::{Connection, OptionalExtension, Row, named_params};
 
 use crate::error::Result;
 use crate::moment::Moment;
+use crate::row_filter::Aim;
 use crate::scope::{Audiences, ResolvedScope, one_of};
-use strandline_model::{Health, HealthCounts, Offset, Tier, Timestamp};
-use strandline_sqlite::column::VIEW;
+use strandline_model::{Health, HealthCounts, Labels, Offset, Tier, Timestamp};
+use strandline_sqlite::column::{VIEW, unreadable};
+use strandline_syntax::diagnostics::of_json;
 use strandline_view::{COUNTS, RecentChanges, read_counts_at};
 
 /// Where more than one in so many changed, all are read at once; and so many are read one by one wherever.
@@ -32,14 +34,19 @@ struct Newest {
     offset: Offset,
     /// By their numbers, one beside the other in memory: a fold takes longer for what it has to fetch from elsewhere.
     all: Arc<Vec<Standing>>,
-    texts: SharedTexts,
+    shared: Shared,
 }
 
-/// Texts that many environments share, each once.
+/// What many environments share, each once.
 #[derive(Default)]
-struct SharedTexts(HashSet<Arc<str>>);
+struct Shared {
+    texts: HashSet<Arc<str>>,
+    /// By their JSON.
+    labels: HashMap<Box<str>, Arc<Labels>>,
+    targets: HashSet<Arc<[Aim]>>,
+}
 
-/// How one environment stands; labels and targets as JSON.
+/// How one environment stands.
 #[derive(Clone)]
 pub(super) struct Standing {
     /// The view's numbers of it, and of those who see it.
@@ -55,8 +62,8 @@ pub(super) struct Standing {
     pub(super) resources: HealthCounts,
     pub(super) id: Arc<str>,
     pub(super) name: Arc<str>,
-    pub(super) labels: Arc<str>,
-    pub(super) targets: Arc<str>,
+    pub(super) labels: Arc<Labels>,
+    pub(super) targets: Arc<[Aim]>,
 }
 
 /// A health, and since when.
@@ -139,11 +146,11 @@ impl Newest {
         let mut statement = view.prepare_cached(ALL)?;
         let tiers = one_of(&Tier::ALL, |tier| tier.as_str());
         let params = named_params! { ":at": offset.as_i64(), ":tiers": tiers };
-        let mut texts = SharedTexts::default();
-        let rows = statement.query_map(params, |row| Standing::read(row, &mut texts))?;
+        let mut shared = Shared::default();
+        let rows = statement.query_map(params, |row| Standing::read(row, &mut shared))?;
         let mut all = rows.collect::<rusqlite::Result<Vec<_>>>()?;
         all.sort_unstable_by_key(|one| one.number);
-        Ok(Newest { offset, all: Arc::new(all), texts })
+        Ok(Newest { offset, all: Arc::new(all), shared })
     }
 
     /// Reads what changed up to an offset, the last one of the view.
@@ -154,10 +161,10 @@ impl Newest {
             *self = Newest::read(view, offset)?;
             return Ok(());
         };
-        let (mut statement, texts) = (view.prepare_cached(ONE)?, &mut self.texts);
+        let (mut statement, shared) = (view.prepare_cached(ONE)?, &mut self.shared);
         let mut read = |number: i64| {
             let at = named_params! { ":at": offset.as_i64(), ":number": number };
-            statement.query_row(at, |row| Standing::read(row, texts)).optional()
+            statement.query_row(at, |row| Standing::read(row, shared)).optional()
         };
         // All are read before any of them takes its place.
         let changed = changed.into_iter().map(|number| Ok((number, read(number)?)));
@@ -173,26 +180,62 @@ impl Newest {
                 }
             }
         }
+        self.shared.forget(self.all.len());
         self.offset = offset;
         Ok(())
     }
 }
 
-impl SharedTexts {
-    fn shared(&mut self, text: &str) -> Arc<str> {
-        if let Some(word) = self.0.get(text) {
+impl Shared {
+    /// Lets go of what no environment has any more, once that may be the half of it.
+    fn forget(&mut self, environments: usize) {
+        const FEW: usize = 1000;
+        // An environment has four texts at most, its labels and its targets.
+        let enough = |each: usize| FEW + 2 * each * environments;
+        if self.texts.len() > enough(4) {
+            self.texts.retain(|text| Arc::strong_count(text) > 1);
+        }
+        if self.labels.len() > enough(1) {
+            self.labels.retain(|_, labels| Arc::strong_count(labels) > 1);
+        }
+        if self.targets.len() > enough(1) {
+            self.targets.retain(|targets| Arc::strong_count(targets) > 1);
+        }
+    }
+
+    fn text(&mut self, text: &str) -> Arc<str> {
+        if let Some(word) = self.texts.get(text) {
             return Arc::clone(word);
         }
         let word = Arc::<str>::from(text);
-        self.0.insert(Arc::clone(&word));
+        self.texts.insert(Arc::clone(&word));
         word
+    }
+
+    fn labels(&mut self, json: &str) -> serde_json::Result<Arc<Labels>> {
+        if let Some(labels) = self.labels.get(json) {
+            return Ok(Arc::clone(labels));
+        }
+        let labels = Arc::new(serde_json::from_str(json)?);
+        self.labels.insert(json.into(), Arc::clone(&labels));
+        Ok(labels)
+    }
+
+    fn targets(&mut self, json: &str) -> serde_json::Result<Arc<[Aim]>> {
+        let targets: Vec<Aim> = serde_json::from_str(json)?;
+        if let Some(targets) = self.targets.get(&targets[..]) {
+            return Ok(Arc::clone(targets));
+        }
+        let targets = Arc::<[Aim]>::from(targets);
+        self.targets.insert(Arc::clone(&targets));
+        Ok(targets)
     }
 }
 
 impl Standing {
-    fn read(row: &Row<'_>, texts: &mut SharedTexts) -> rusqlite::Result<Self> {
+    fn read(row: &Row<'_>, shared: &mut Shared) -> rusqlite::Result<Self> {
         let text = |column: usize| Ok::<&str, rusqlite::Error>(row.get_ref(column)?.as_str()?);
-        let mut word = |column: usize| text(column).map(|text| texts.shared(text));
+        let mut word = |column: usize| text(column).map(|text| shared.text(text));
         let time = |column: usize| row.get(column).map(Timestamp::from_micros);
         let grace: (Option<i64>, Option<i64>) = (row.get(13)?, row.get(14)?);
         let grace = match grace {
@@ -215,13 +258,42 @@ impl Standing {
             resources: read_counts_at(row, 15, &COUNTS)?,
             id: text(2)?.into(),
             name: text(7)?.into(),
-            labels: text(8)?.into(),
-            targets: text(9)?.into(),
+            labels: shared.labels(text(8)?).map_err(|error| unreadable(8, of_json(&error)))?,
+            targets: shared.targets(text(9)?).map_err(|error| unreadable(9, of_json(&error)))?,
         })
     }
 
     /// What it shows at a time, and since when.
     pub(super) fn shown(&self, clock: Timestamp) -> Shown {
         self.grace.filter(|(until, _)| *until > clock).map_or(self.shown, |(_, shown)| shown)
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_no_environment_has_any_more_is_let_go() {
+        let mut shared = Shared::default();
+        let of = |shared: &mut Shared, n: usize| {
+            let labels = shared.labels(&format!(r#"{{"n":"{n}"}}"#)).unwrap();
+            let targets = format!(r#"[{{"cluster":"c{n}","namespace":"a","labels":{{}}}}]"#);
+            (shared.text(&n.to_string()), labels, shared.targets(&targets).unwrap())
+        };
+        let there = of(&mut shared, 0);
+        for n in 1..5000 {
+            of(&mut shared, n);
+            shared.forget(1);
+        }
+        let kept = [shared.texts.len(), shared.labels.len(), shared.targets.len()];
+        assert!(kept.iter().all(|kept| *kept < 1100), "{kept:?}");
+        let same = of(&mut shared, 0);
+        assert!(
+            Arc::ptr_eq(&there.0, &same.0)
+                && Arc::ptr_eq(&there.1, &same.1)
+                && Arc::ptr_eq(&there.2, &same.2)
+        );
     }
 }

@@ -6,7 +6,7 @@ use rusqlite::{Connection, OptionalExtension, Row, named_params};
 
 use crate::error::Result;
 use crate::question::Context;
-use crate::row_filter::{FilteredRow, RowFilter};
+use crate::row_filter::{FilteredRow, Part, RowFilter};
 use crate::scope::{ResolvedScope, reads, sees};
 use strandline_model::{EnvironmentFilter, EnvironmentId, Offset};
 use strandline_protocol::FeedEnvironment;
@@ -172,7 +172,12 @@ fn matching(
     let plain = (of.tiers.is_empty() || of.tiers.contains(&tier))
         && (of.states.is_empty() || of.states.contains(&state))
         && (of.regions.is_empty() || of.regions.iter().any(|one| one == region));
-    let candidate = FilteredRow { project: text(2)?, name: text(3)?, labels: text(7)?, targets: text(8)? };
+    let candidate = FilteredRow {
+        project: text(2)?,
+        name: text(3)?,
+        labels: Part::Json(text(7)?),
+        targets: Part::Json(text(8)?),
+    };
     if !plain || !filter.matches(&candidate).map_err(|error| column::unreadable(7, error))? {
         return Ok(None);
     }

@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::overview::fold::{Fold, Row};
 use crate::overview::keys::Facts;
 use crate::overview::unreadable;
-use crate::row_filter::{FilteredRow, RowFilter};
+use crate::row_filter::{FilteredRow, Part, RowFilter};
 use crate::scope::Audiences;
 use crate::standings::{Shown, Standing};
 use strandline_model::{EnvironmentFilter, HealthCounts, Timestamp};
@@ -54,8 +54,8 @@ fn facts<'r>(standing: &'r Standing, row: &Row<'_>) -> Facts<'r> {
         region: &standing.region,
         state: &standing.state,
         project: &standing.project,
-        labels: &standing.labels,
-        targets: &standing.targets,
+        labels: Part::Read(&standing.labels),
+        targets: Part::Read(&standing.targets),
         health: row.health,
     }
 }
@@ -82,8 +82,8 @@ impl<'f> Selection<'f> {
         let rest = FilteredRow {
             project: row.project,
             name: row.name,
-            labels: &standing.labels,
-            targets: &standing.targets,
+            labels: Part::Read(&standing.labels),
+            targets: Part::Read(&standing.targets),
         };
         Ok(passes && self.sieve.matches(&rest)?)
     }

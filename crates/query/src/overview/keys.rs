@@ -1,18 +1,20 @@
 //! In which groups an environment stands.
 
-use crate::overview::interner::Interner;
-use crate::row_filter::below;
-use strandline_model::{EnvironmentFilter, GroupBy, Health, Labels, Target};
+use std::borrow::Cow;
 
-/// What of an environment decides in which groups it stands; labels and targets as JSON.
+use crate::overview::interner::Interner;
+use crate::row_filter::{Aim, Part, below};
+use strandline_model::{EnvironmentFilter, GroupBy, Health, Labels};
+
+/// What of an environment decides in which groups it stands.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Facts<'r> {
     pub(super) tier: &'r str,
     pub(super) region: &'r str,
     pub(super) state: &'r str,
     pub(super) project: &'r str,
-    pub(super) labels: &'r str,
-    pub(super) targets: &'r str,
+    pub(super) labels: Part<'r, Labels>,
+    pub(super) targets: Part<'r, [Aim]>,
     /// As it shows; none also where the caller may not know it.
     pub(super) health: Option<Health>,
 }
@@ -74,13 +76,11 @@ impl Grouping {
         texts: &mut Interner,
         keys: &mut Keys,
     ) -> serde_json::Result<()> {
-        let labels: Labels =
-            if self.reads_labels() { serde_json::from_str(facts.labels)? } else { Labels::new() };
-        let targets: Vec<Target> =
-            if self.reads_targets() { serde_json::from_str(facts.targets)? } else { Vec::new() };
+        let labels = if self.reads_labels() { facts.labels.read()? } else { Cow::default() };
+        let targets = if self.reads_targets() { facts.targets.read()? } else { Cow::default() };
         keys.parts.clear();
         keys.width = self.by.len();
-        let mut key = |target: Option<&Target>| {
+        let mut key = |target: Option<&Aim>| {
             keys.add(self.by.iter().map(|by| self.key(by, facts, &labels, target, texts)));
         };
         if targets.is_empty() {
@@ -96,7 +96,7 @@ impl Grouping {
         by: &GroupBy,
         facts: &Facts<'_>,
         labels: &Labels,
-        target: Option<&Target>,
+        target: Option<&Aim>,
         texts: &mut Interner,
     ) -> u32 {
         match by {

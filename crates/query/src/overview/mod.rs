@@ -29,7 +29,7 @@ use crate::overview::kept::Selection;
 use crate::overview::keys::{Facts, Grouping};
 use crate::overview::shortlist::Shortlist;
 use crate::question::{Context, Question};
-use crate::row_filter::{FilteredRow, RowFilter};
+use crate::row_filter::{FilteredRow, Part, RowFilter};
 use crate::scope::{one_of, reads, sees};
 use crate::words::Words;
 use serde::Serialize;
@@ -274,7 +274,8 @@ fn take(
     deployed: &mut impl FnMut(i64) -> rusqlite::Result<Option<i64>>,
 ) -> Result<()> {
     let text = |column: usize| Ok::<_, rusqlite::Error>(row.get_ref(column)?.as_str()?);
-    let (project, name, labels, targets) = (text(3)?, text(4)?, text(6)?, text(7)?);
+    let (project, name) = (text(3)?, text(4)?);
+    let (labels, targets) = (Part::Json(text(6)?), Part::Json(text(7)?));
     if !sieve.matches(&FilteredRow { project, name, labels, targets }).map_err(unreadable)? {
         return Ok(());
     }
