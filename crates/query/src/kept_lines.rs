@@ -68,7 +68,8 @@ impl Kept {
     /// Reads the blocks that came since, as long as others follow them.
     fn read_on(&mut self, view: &Connection, table: &str, most: usize) -> Result<()> {
         let sql = format!(
-            "SELECT block, lines FROM {table} WHERE block > ?1 AND block < (SELECT max(block) FROM {table})"
+            "SELECT block, lines FROM {table} WHERE block > ?1 AND block < (SELECT max(block) FROM {table})
+            ORDER BY block"
         );
         let mut statement = view.prepare_cached(&sql)?;
         let mut rows = statement.query([self.blocks.last().map_or(i64::MIN, |(block, _)| *block)])?;

@@ -118,7 +118,7 @@ impl<'l> Line<'l> {
     }
 }
 
-/// Calls `take` with each line that holds one of the words at such a place.
+/// Calls `take` with each line that holds one of the words at such a place, block by block.
 pub(super) fn scan(
     place: &Place<'_>,
     (table, own): (&'static str, Option<&Blocks>),
@@ -156,7 +156,7 @@ pub(super) fn scan(
     match own {
         None => {
             kept.iter().for_each(|(block, lines)| search(*block, lines, !0));
-            let sql = format!("SELECT block, lines FROM {table} WHERE block > ?1");
+            let sql = format!("SELECT block, lines FROM {table} WHERE block > ?1 ORDER BY block");
             let mut statement = place.view.prepare_cached(&sql)?;
             let mut rows = statement.query([kept.last().map_or(i64::MIN, |(block, _)| *block)])?;
             while let Some(row) = rows.next()? {
