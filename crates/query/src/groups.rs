@@ -37,7 +37,7 @@ const PROJECTS: &str = concat!(
 );
 
 /// Projects in sight that are declared themselves.
-const DECLARED: &str = concat!("SELECT p.path, 0 FROM ", declared!());
+const DECLARED: &str = concat!("SELECT p.path FROM ", declared!());
 
 /// The paths of projects in sight that are declared themselves.
 pub(super) fn declared_paths(

@@ -29,6 +29,12 @@ pub(super) struct Standings {
     newest: Arc<Mutex<Option<Newest>>>,
 }
 
+/// How the environments stand that a scope sees.
+pub(super) struct SeenStandings {
+    all: Arc<Vec<Standing>>,
+    audiences: Audiences,
+}
+
 /// How all of them stand at an offset.
 struct Newest {
     offset: Offset,
@@ -111,19 +117,19 @@ impl Standings {
         Standings::new(&self.recent)
     }
 
-    /// How all environments stand at a moment, with which of them a scope sees; none where the view is to answer: of the past, and
-    /// where little is seen.
+    /// How the environments stand at a moment that a scope sees; none where the view is to answer: of the past, and where little
+    /// is seen.
     pub(super) fn of(
         &self,
         view: &Connection,
         moment: &Moment,
         scope: &ResolvedScope,
-    ) -> Result<Option<(Arc<Vec<Standing>>, Audiences)>> {
+    ) -> Result<Option<SeenStandings>> {
         if !moment.is_newest() || scope.is_narrow() {
             return Ok(None);
         }
         let Some(all) = self.at(view, moment.offset)? else { return Ok(None) };
-        Ok(Some((all, scope.audiences(view)?)))
+        Ok(Some(SeenStandings { all, audiences: scope.audiences(view)? }))
     }
 
     /// How all environments stand at the last offset of the view, which is this, by their numbers; none where the view is not
@@ -138,6 +144,18 @@ impl Standings {
             None => *newest = Some(Newest::read(view, offset)?),
         }
         Ok(newest.as_ref().map(|newest| Arc::clone(&newest.all)))
+    }
+}
+
+impl SeenStandings {
+    /// Those that are seen, by their numbers.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Standing> {
+        self.all.iter().filter(|one| self.audiences.see(one.audience))
+    }
+
+    /// Whether what one of them holds may be read.
+    pub(super) fn may_read(&self, one: &Standing) -> bool {
+        self.audiences.read(one.audience)
     }
 }
 

@@ -41,12 +41,12 @@ pub const fn slot(first: u8) -> u32 {
 const SLOT_MASK: u8 = (1 << BLOCK_BITS) - 1;
 
 /// The block of a number …
-const fn block_of(number: i64) -> i64 {
+pub const fn block_of(number: i64) -> i64 {
     number >> BLOCK_BITS
 }
 
 /// … its bit in the block …
-const fn bit_of(number: i64) -> i64 {
+pub const fn bit_of(number: i64) -> i64 {
     1 << (number & SLOT_MASK as i64)
 }
 
@@ -268,7 +268,7 @@ fn write_block(connection: &Connection, table: &str, block: i64) -> rusqlite::Re
     Ok(rows > 0)
 }
 
-/// The same where a line came to it, which numbers that were given before have once retention let go of them.
+/// The same where a line came to it: into a block that others follow where a number is given again, after something was pruned.
 fn write_grown(connection: &Connection, table: &str, block: i64) -> rusqlite::Result<()> {
     let is_followed = format!("SELECT 1 FROM {table} WHERE block > ?1");
     let is_old =

@@ -30,8 +30,8 @@ const TIER_WEIGHT: usize = 128;
 /// Calls `look` with each environment that is seen: its number, and its name in addresses, its project, name and tier.
 pub(super) fn each_environment(place: &Place<'_>, mut look: impl FnMut(i64, [&str; 4])) -> Result<()> {
     let Place { view, moment, scope, .. } = place;
-    if let Some((all, audiences)) = place.standing()? {
-        for one in all.iter().filter(|one| audiences.see(one.audience)) {
+    if let Some(seen) = place.standings()? {
+        for one in seen.iter() {
             look(one.number, [&one.id, &one.project, &one.name, &one.tier]);
         }
         return Ok(());
@@ -87,9 +87,8 @@ fn few<T: Clone>(known: &[(String, T)], (finder, limit): (&Finder<'_>, usize)) -
 /// The paths of projects in sight, be it that only their environments are declared.
 fn paths(place: &Place<'_>) -> Result<BTreeSet<String>> {
     let Place { view, moment, scope, .. } = place;
-    let Some((all, audiences)) = place.standing()? else { return groups::paths(view, moment, scope) };
-    let seen = all.iter().filter(|one| audiences.see(one.audience));
-    let of_environments: HashSet<&str> = seen.map(|one| &*one.project).collect();
+    let Some(seen) = place.standings()? else { return groups::paths(view, moment, scope) };
+    let of_environments: HashSet<&str> = seen.iter().map(|one| &*one.project).collect();
     let mut paths = groups::declared_paths(view, moment, scope)?;
     paths.extend(of_environments.into_iter().map(str::to_owned));
     Ok(paths)

@@ -14,7 +14,7 @@ use crate::scope::{ResolvedScope, belonged, reads};
 use strandline_model::Offset;
 use strandline_protocol::{FoundImage, Hits, SearchMatch};
 use strandline_syntax::{Image, familiar};
-use strandline_view::search_lines::{BLOCK_BITS, IMAGES};
+use strandline_view::search_lines::{BLOCK_BITS, IMAGES, bit_of, block_of};
 
 /// The blocks of images with those that something ever had in an environment that a scope reads.
 const OWN_IMAGES: &str = own_members!("image_members");
@@ -70,7 +70,7 @@ struct Numbers(Vec<(i64, i64)>);
 impl Numbers {
     /// Adds a number, those of a block after those of the blocks before.
     fn add(&mut self, number: i64) {
-        let (block, bit) = (number >> BLOCK_BITS, 1 << (number & ((1 << BLOCK_BITS) - 1)));
+        let (block, bit) = (block_of(number), bit_of(number));
         match self.0.last_mut().filter(|(last, _)| *last == block) {
             Some((_, bits)) => *bits |= bit,
             None => self.0.push((block, bit)),
@@ -78,8 +78,8 @@ impl Numbers {
     }
 
     fn contain(&self, number: i64) -> bool {
-        let found = self.0.binary_search_by_key(&(number >> BLOCK_BITS), |(block, _)| *block);
-        found.is_ok_and(|at| self.0[at].1 >> (number & ((1 << BLOCK_BITS) - 1)) & 1 == 1)
+        let found = self.0.binary_search_by_key(&block_of(number), |(block, _)| *block);
+        found.is_ok_and(|at| self.0[at].1 & bit_of(number) != 0)
     }
 }
 
@@ -200,7 +200,7 @@ mod tests {
         ) {
             let mut blocks = Blocks::new();
             for number in &numbers {
-                *blocks.entry(number >> BLOCK_BITS).or_default() |= 1 << (number & 63);
+                *blocks.entry(block_of(*number)).or_default() |= bit_of(*number);
             }
             prop_assert_eq!(last_until(&blocks, until), numbers.range(..=until).next_back().copied());
         }

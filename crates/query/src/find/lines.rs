@@ -15,7 +15,7 @@ use crate::{deployments, last_seen, resources};
 use strandline_log::LogReader;
 use strandline_model::{Kind, KindName, Offset};
 use strandline_protocol::{Deployment, FoundResource, Hit, Hits, SearchMatch};
-use strandline_view::search_lines::{BLOCK_BITS, DEPLOYMENTS, PLACE, RESOURCES, slot};
+use strandline_view::search_lines::{BLOCK_BITS, DEPLOYMENTS, PLACE, RESOURCES, block_of, slot};
 
 /// The blocks in which a scope searches, with its lines there, a bit each.
 pub(super) type Blocks = BTreeMap<i64, i64>;
@@ -50,10 +50,11 @@ const OWN_DEPLOYMENTS: &str = "SELECT d.id >> 6, 1 << (d.id & 63) FROM temp.sigh
 
 /// The blocks of resources in which a scope searches; none where that is everywhere.
 pub(super) fn own_resources<'p>(place: &Place<'p>) -> Result<Option<&'p Blocks>> {
-    if place.own_resources.get().is_none() {
-        let _ = place.own_resources.set(own(place, OWN_RESOURCES)?);
+    let own_resources = &place.once.own_resources;
+    if own_resources.get().is_none() {
+        let _ = own_resources.set(own(place, OWN_RESOURCES)?);
     }
-    Ok(place.own_resources.get().and_then(Option::as_ref))
+    Ok(own_resources.get().and_then(Option::as_ref))
 }
 
 /// The blocks in which a scope searches, as `sql` reads them; none where that is everywhere.
@@ -222,15 +223,13 @@ impl<'f> Matcher<'f> {
     /// Compares the words with the kind and namespace of a line.
     fn look_beside(&mut self, Line { number, before, .. }: Line<'_>) {
         let begin = memrchr(PLACE, before.as_bytes());
-        let place = begin.map(|begin| (number >> BLOCK_BITS, begin));
+        let place = begin.map(|begin| (block_of(number), begin));
         if place.is_some() && place == self.place {
             return;
         }
         (self.place, self.fits) = (place, Vec::new());
-        let mut words = begin
-            .and_then(|begin| before[begin..].lines().next())
-            .into_iter()
-            .flat_map(|line| line.split('\t').skip(1));
+        let line = begin.and_then(|begin| before[begin..].lines().next()).unwrap_or_default();
+        let mut words = line.split('\t').skip(1);
         if let (Some(Ok(kind)), Some(namespace)) = (words.next().map(str::parse), words.next()) {
             let fits = |(term, kinds): (&Term<'_>, &HashSet<i64>)| {
                 kinds.contains(&kind) || term.nearness(namespace).is_some()

@@ -14,7 +14,6 @@ mod rank;
 mod terms;
 
 use std::cell::OnceCell;
-use std::sync::Arc;
 
 use rusqlite::Connection;
 use serde::Serialize;
@@ -27,8 +26,8 @@ use crate::error::Result;
 use crate::kept::Kept;
 use crate::moment::Moment;
 use crate::question::{Context, Question};
-use crate::scope::{Audiences, ResolvedScope};
-use crate::standings::Standing;
+use crate::scope::ResolvedScope;
+use crate::standings::SeenStandings;
 use strandline_protocol::{Answer, SearchResults, SearchType};
 
 /// The best of everything whose name holds some words, by groups.
@@ -61,9 +60,8 @@ impl Question for Search {
     fn answer(&self, context: Context<'_>) -> Result<Self::Answer> {
         let Context { view, log, moment, scope, kept, .. } = context;
         let finder = self.terms.finder();
-        let own_resources = OnceCell::new();
-        let place =
-            Place { view, kept, moment: &moment, scope, limit: self.limit, own_resources: &own_resources };
+        let once = Once::default();
+        let place = Place { view, kept, moment: &moment, scope, limit: self.limit, once: &once };
         let is_wanted = |of: SearchType| self.types.is_empty() || self.types.contains(&of);
         let mut found = SearchResults { query: self.terms.to_string(), ..SearchResults::default() };
         if is_wanted(SearchType::Environments) {
@@ -98,15 +96,24 @@ struct Place<'a> {
     moment: &'a Moment,
     scope: &'a ResolvedScope,
     limit: usize,
-    /// The scope's resources, once they are asked for.
-    own_resources: &'a OnceCell<Option<Blocks>>,
+    once: &'a Once,
+}
+
+/// What several groups of a search look at, from when the first of them does.
+#[derive(Default)]
+struct Once {
+    /// The scope's resources.
+    own_resources: OnceCell<Option<Blocks>>,
+    standings: OnceCell<Option<SeenStandings>>,
 }
 
 impl Place<'_> {
-    /// All environments as they stand in memory, with which of them are seen; none where the view answers, of the past or where
-    /// little is seen.
-    fn standing(&self) -> Result<Option<(Arc<Vec<Standing>>, Audiences)>> {
-        let Place { view, kept, moment, scope, .. } = self;
-        kept.standings.of(view, moment, scope)
+    /// The environments that are seen, where memory has them.
+    fn standings(&self) -> Result<Option<&SeenStandings>> {
+        let Place { view, kept, moment, scope, once: Once { standings, .. }, .. } = self;
+        if standings.get().is_none() {
+            let _ = standings.set(kept.standings.of(view, moment, scope)?);
+        }
+        Ok(standings.get().and_then(Option::as_ref))
     }
 }

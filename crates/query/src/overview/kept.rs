@@ -7,20 +7,18 @@ use crate::overview::fold::{Fold, Row};
 use crate::overview::keys::Facts;
 use crate::overview::unreadable;
 use crate::row_filter::{FilteredRow, Part, RowFilter};
-use crate::scope::Audiences;
-use crate::standings::{Shown, Standing};
+use crate::standings::{SeenStandings, Shown, Standing};
 use strandline_model::{EnvironmentFilter, HealthCounts, Timestamp};
 
 /// Takes in the environments of a selection that are seen, as they show at a time.
 pub(super) fn take(
     fold: &mut Fold,
-    all: &[Standing],
-    (audiences, clock): (&Audiences, Timestamp),
+    (seen, clock): (&SeenStandings, Timestamp),
     selection: &Selection<'_>,
     deployed: &mut impl FnMut(i64) -> rusqlite::Result<Option<i64>>,
 ) -> Result<()> {
-    for one in all.iter().filter(|one| audiences.see(one.audience)) {
-        let mut row = row(one, audiences.read(one.audience), clock);
+    for one in seen.iter() {
+        let mut row = row(one, seen.may_read(one), clock);
         if selection.takes(one, &row).map_err(unreadable)? {
             row.deployment = deployed(one.number)?;
             fold.take(&facts(one, &row), &row).map_err(unreadable)?;

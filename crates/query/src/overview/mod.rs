@@ -217,9 +217,9 @@ fn folded(context: &Context<'_>, (question, also_by): (&GetOverview, &[Vec<Group
         None => Ok(None),
     };
     match context.kept.standings.of(view, moment, scope)? {
-        Some((all, audiences)) => {
-            let seen = (&audiences, moment.clock());
-            kept::take(&mut fold, &all, seen, &Selection::new(filter, &sieve), &mut deployed)?;
+        Some(seen) => {
+            let seen = (&seen, moment.clock());
+            kept::take(&mut fold, seen, &Selection::new(filter, &sieve), &mut deployed)?;
         }
         None => {
             let sql = match (labels, targets) {
