@@ -334,9 +334,6 @@ CREATE TABLE environment (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX environment_by_name_id ON environment (name_id, to_offset);
 CREATE INDEX environment_by_project ON environment (project, name, to_offset);
--- Holds all that most overviews ask of an environment, so that they read nothing else of it.
-CREATE INDEX environment_by_tier
-    ON environment (tier, to_offset, region, state, project, name, name_id, audience);
 
 -- Who sees environments and may read what they hold: members of the project and of what they are shared with, as far as
 -- all agents that serve them let their members in; and whoever may read every place where they look. Each audience has one

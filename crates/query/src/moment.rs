@@ -148,6 +148,11 @@ impl Moment {
         (!self.asked_for_now).then(|| format!("offset {}{time}", self.offset))
     }
 
+    /// The last offset of the view that it was found in.
+    pub(super) fn checkpoint(&self) -> Offset {
+        self.checkpoint
+    }
+
     /// Whether nothing has been projected after it, so that what the view keeps of now only holds for it.
     pub(super) fn is_newest(&self) -> bool {
         self.offset == self.checkpoint

@@ -11,6 +11,7 @@ use crate::freshness::{Freshness, Live};
 use crate::kept::Kept;
 use crate::kept_lines::KeptLines;
 use crate::moment::Moment;
+use crate::overview::KeptMoves;
 use crate::page::{PageKey, Start};
 use crate::query_times::QueryTimes;
 use crate::question::{Context, Question};
@@ -133,7 +134,7 @@ impl CurrentKept {
     /// Nothing yet, and so many bytes of lines of search at most.
     fn of(status: &ViewStatus, lines: usize) -> Self {
         let (standings, lines) = (Standings::new(status.recent()), KeptLines::new(lines));
-        CurrentKept(Arc::new(Mutex::new(Kept { standings, lines })))
+        CurrentKept(Arc::new(Mutex::new(Kept { standings, moves: KeptMoves::default(), lines })))
     }
 
     fn get(&self) -> Kept {

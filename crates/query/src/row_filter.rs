@@ -65,12 +65,12 @@ impl<'a> RowFilter<'a> {
     }
 
     /// Whether it looks at targets.
-    pub(super) fn reads_targets(&self) -> bool {
+    fn reads_targets(&self) -> bool {
         !self.filter.clusters.is_empty() || !self.filter.agents.is_empty()
     }
 
     /// Whether it looks at labels.
-    pub(super) fn reads_labels(&self) -> bool {
+    fn reads_labels(&self) -> bool {
         !self.filter.labels.is_empty()
     }
 

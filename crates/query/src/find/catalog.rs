@@ -12,35 +12,27 @@ use crate::{clusters, environments, groups};
 use strandline_model::Tier;
 use strandline_protocol::{Environment, FoundCluster, FoundProject, Hits};
 
-/// All environments of a moment, from an index that holds all that is read here …
-const OF_ALL: &str = "SELECT e.id, e.name_id, e.project, e.name, e.tier FROM environment e INDEXED BY environment_by_tier
-    WHERE e.tier IN (SELECT value FROM json_each(:tiers)) AND e.to_offset > :at AND e.from_offset <= :at AND :scope IS NULL";
-
-/// … and those that a scope sees.
+/// The environments that a scope sees, where it sees little.
 const OF_SCOPE: &str = "SELECT e.id, e.name_id, e.project, e.name, e.tier FROM temp.sight_sees s
     CROSS JOIN environment_audience a INDEXED BY environment_audience_by_audience ON a.audience = s.audience
         AND a.from_offset <= :at AND a.to_offset > :at
     CROSS JOIN environment e ON e.id = a.environment_id AND e.to_offset > :at AND e.from_offset =
-        (SELECT max(from_offset) FROM environment WHERE id = a.environment_id AND from_offset <= :at)
-    WHERE :tiers IS NOT NULL AND :scope IS NOT NULL";
+        (SELECT max(from_offset) FROM environment WHERE id = a.environment_id AND from_offset <= :at)";
 
 /// What a tier counts as, in characters.
 const TIER_WEIGHT: usize = 128;
 
 /// Calls `look` with each environment that is seen: its number, and its name in addresses, its project, name and tier.
 pub(super) fn each_environment(place: &Place<'_>, mut look: impl FnMut(i64, [&str; 4])) -> Result<()> {
-    let Place { view, moment, scope, .. } = place;
+    let Place { view, moment, .. } = place;
     if let Some(seen) = place.standings()? {
         for one in seen.iter() {
             look(one.number, [&one.id, &one.project, &one.name, &one.tier]);
         }
         return Ok(());
     }
-    let mut statement = view.prepare_cached(if scope.is_everything() { OF_ALL } else { OF_SCOPE })?;
-    let mut rows = statement.query(named_params! {
-        ":at": moment.offset.as_i64(), ":scope": scope.as_sql(),
-        ":tiers": serde_json::json!(Tier::ALL.map(Tier::as_str)).to_string(),
-    })?;
+    let mut statement = view.prepare_cached(OF_SCOPE)?;
+    let mut rows = statement.query(named_params! { ":at": moment.offset.as_i64() })?;
     while let Some(row) = rows.next()? {
         let text = |column: usize| Ok::<_, rusqlite::Error>(row.get_ref(column)?.as_str()?);
         look(row.get(0)?, [text(1)?, text(2)?, text(3)?, text(4)?]);

@@ -31,7 +31,7 @@ pub(super) fn take(
 fn row(standing: &Standing, readable: bool, clock: Timestamp) -> Row<'_> {
     let hidden = (Shown { health: None, since: Timestamp::from_micros(0) }, HealthCounts::default());
     let (Shown { health, since }, resources) =
-        if readable { (standing.shown(clock), standing.resources) } else { hidden };
+        if readable { (standing.shown(clock), standing.resources()) } else { hidden };
     Row {
         number: standing.number,
         id: &standing.id,

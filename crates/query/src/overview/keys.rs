@@ -59,12 +59,12 @@ impl Grouping {
     }
 
     /// Whether it looks at targets, of which an environment may have several.
-    pub(super) fn reads_targets(&self) -> bool {
+    fn reads_targets(&self) -> bool {
         self.by.iter().any(|by| matches!(by, GroupBy::Cluster | GroupBy::Agent))
     }
 
     /// Whether it looks at labels.
-    pub(super) fn reads_labels(&self) -> bool {
+    fn reads_labels(&self) -> bool {
         self.by.iter().any(|by| matches!(by, GroupBy::Label(_)))
     }
 

@@ -1,20 +1,23 @@
 //! All environments of a selection, counted in groups.
 //!
-//! How they stand now is kept in memory. For the past one statement finds it: an index holds what most overviews ask of an
-//! environment, and `stretch_health` the health of all of them in few pages. A scope that sees little begins with the
-//! environments that it sees, now and in the past. What is left is folded in one pass, which also picks those that are shown
-//! one by one; what else is shown of these is asked for each.
+//! How all of them stand is kept in memory. Of a scope that sees little the view says it, beginning with the environments that
+//! it sees. What is left is folded in one pass, which also picks those that are shown one by one; what else is shown of these
+//! is asked for each.
 
 mod fold;
 mod interner;
 mod kept;
 mod keys;
 mod last_change;
+mod moves;
 mod shortlist;
 mod summary;
 mod trend;
 mod values;
 
+pub(super) use self::moves::KeptMoves;
+#[cfg(test)]
+pub(super) use self::moves::{Moves, Said};
 pub use self::shortlist::OverviewOrder;
 pub use self::values::{FilterValues, ListFilterValues};
 
@@ -121,46 +124,28 @@ macro_rules! in_sight {
 
 pub(super) use in_sight;
 
-/// The environments of a selection with their health; labels and targets, which the index does not hold, only where they
-/// are read.
-macro_rules! select {
-    ($labels:literal, $targets:literal) => {
-        select!($labels, $targets, "environment e INDEXED BY environment_by_tier")
-    };
-    ($labels:literal, $targets:literal, $from:expr) => {
-        concat!(
-            "SELECT e.tier, e.region, e.state, e.project, e.name, e.name_id, ",
-            $labels,
-            ", ",
-            $targets,
-            ", ",
-            reads!(),
-            ", ",
-            shown!("grace_state", "state"),
-            ", ",
-            shown!("grace_since", "since"),
-            ", h.healthy, h.suspended, h.progressing, h.missing, h.degraded, h.unknown, h.no_health, e.id
-            FROM ",
-            $from,
-            " CROSS JOIN stretch_health h
-            WHERE e.tier IN (SELECT value FROM json_each(:tiers)) AND e.to_offset > :at AND e.from_offset <= :at
-              AND (:regions IS NULL OR e.region IN (SELECT value FROM json_each(:regions)))
-              AND (:states IS NULL OR e.state IN (SELECT value FROM json_each(:states)))
-              AND h.stretch = (SELECT max(from_offset) FROM stretch WHERE from_offset <= :at)
-              AND h.environment_id = e.id AND h.from_offset <= :at AND h.to_offset > :at
-              AND (:healths IS NULL OR ",
-            shown!("grace_state", "state"),
-            " IN (SELECT value FROM json_each(:healths))) AND ",
-            sees!()
-        )
-    };
-}
-
-const NARROW: &str = select!("'{}'", "'[]'");
-const WITH_LABELS: &str = select!("e.labels", "'[]'");
-const WITH_TARGETS: &str = select!("'{}'", "e.targets");
-const WITH_BOTH: &str = select!("e.labels", "e.targets");
-const OF_SCOPE: &str = select!("e.labels", "e.targets", in_sight!());
+/// The environments of a selection that a scope sees, with their health.
+const OF_SCOPE: &str = concat!(
+    "SELECT e.tier, e.region, e.state, e.project, e.name, e.name_id, e.labels, e.targets, ",
+    reads!(),
+    ", ",
+    shown!("grace_state", "state"),
+    ", ",
+    shown!("grace_since", "since"),
+    ", h.healthy, h.suspended, h.progressing, h.missing, h.degraded, h.unknown, h.no_health, e.id
+    FROM ",
+    in_sight!(),
+    " CROSS JOIN stretch_health h
+    WHERE e.tier IN (SELECT value FROM json_each(:tiers)) AND e.to_offset > :at AND e.from_offset <= :at
+      AND (:regions IS NULL OR e.region IN (SELECT value FROM json_each(:regions)))
+      AND (:states IS NULL OR e.state IN (SELECT value FROM json_each(:states)))
+      AND h.stretch = (SELECT max(from_offset) FROM stretch WHERE from_offset <= :at)
+      AND h.environment_id = e.id AND h.from_offset <= :at AND h.to_offset > :at
+      AND (:healths IS NULL OR ",
+    shown!("grace_state", "state"),
+    " IN (SELECT value FROM json_each(:healths))) AND ",
+    sees!()
+);
 
 /// The number of the newest deployment to an environment.
 const NEWEST_DEPLOYMENT: &str = "SELECT max(id) FROM deployment INDEXED BY deployment_by_environment
@@ -168,18 +153,19 @@ const NEWEST_DEPLOYMENT: &str = "SELECT max(id) FROM deployment INDEXED BY deplo
 
 /// The overview of a selection, and the same by other groupings.
 fn get(
-    context: Context<'_>,
+    mut context: Context<'_>,
     (question, also_by): (&GetOverview, &[Vec<GroupBy>]),
 ) -> Result<(Answer<Overview>, Vec<Overview>)> {
     let Folded { overview: mut value, others, chosen, next, readable } =
         folded(&context, (question, also_by))?;
+    let since = question.trend.and_then(|trend| trend.since);
+    let span = crate::series::span(context.log, &context.moment, since)?;
+    if let Some(TrendFilter { buckets, .. }) = question.trend {
+        value.trend = Some(trend::trend(&mut context, &readable, (span, buckets))?);
+    }
     let Context { view, log, ref moment, scope, ref start, .. } = context;
     if value.totals.total == 0 {
         value.warnings = Words::of_environments(&question.filter).unknown(view, moment, scope)?;
-    }
-    let span = crate::series::span(log, moment, question.trend.and_then(|trend| trend.since))?;
-    if let Some(TrendFilter { buckets, .. }) = question.trend {
-        value.trend = Some(trend::trend(view, log, moment, scope, &readable, (span, buckets))?);
     }
     if question.environments.is_some() {
         let items = summary::summaries(view, log, moment, scope, span, chosen)?;
@@ -201,9 +187,6 @@ fn folded(context: &Context<'_>, (question, also_by): (&GetOverview, &[Vec<Group
     let filter = &question.filter;
     let (sieve, grouping) = (RowFilter::new(filter), Grouping::new(&question.group_by, filter));
     let others: Vec<_> = also_by.iter().map(|by| Grouping::new(by, filter)).collect();
-    let reads = |of: fn(&Grouping) -> bool| std::iter::once(&grouping).chain(&others).any(of);
-    let labels = sieve.reads_labels() || reads(Grouping::reads_labels);
-    let targets = sieve.reads_targets() || reads(Grouping::reads_targets);
     let order = question.environments.as_ref().map(|rows| rows.order);
     let shortlist =
         order.map(|order| Shortlist::new(order, &start.after, start.limit().min(Overview::ENVIRONMENTS)));
@@ -221,31 +204,21 @@ fn folded(context: &Context<'_>, (question, also_by): (&GetOverview, &[Vec<Group
             let seen = (&seen, moment.clock());
             kept::take(&mut fold, seen, &Selection::new(filter, &sieve), &mut deployed)?;
         }
-        None => {
-            let sql = match (labels, targets) {
-                _ if !scope.is_everything() => OF_SCOPE,
-                (false, false) => NARROW,
-                (true, false) => WITH_LABELS,
-                (false, true) => WITH_TARGETS,
-                (true, true) => WITH_BOTH,
-            };
-            read(&mut fold, context, sql, (filter, &sieve), &mut deployed)?;
-        }
+        None => read(&mut fold, context, (filter, &sieve), &mut deployed)?,
     }
     Ok(fold.finish(question.limit.unwrap_or(Overview::LIMIT)))
 }
 
-/// Takes in what the view says of environments.
+/// Takes in what the view says of the environments that a scope sees.
 fn read(
     fold: &mut Fold,
     Context { view, moment, scope, .. }: &Context<'_>,
-    sql: &str,
     (filter, sieve): (&EnvironmentFilter, &RowFilter<'_>),
     deployed: &mut impl FnMut(i64) -> rusqlite::Result<Option<i64>>,
 ) -> Result<()> {
     // All tiers are named where none is, so that the same plan holds.
     let tiers = if filter.tiers.is_empty() { &Tier::ALL[..] } else { &filter.tiers };
-    let mut statement = view.prepare_cached(sql)?;
+    let mut statement = view.prepare_cached(OF_SCOPE)?;
     let mut rows = statement.query(named_params! {
         ":at": moment.offset.as_i64(),
         ":clock": moment.clock().as_micros(),

@@ -1,23 +1,23 @@
 //! The health of many environments over a span of time.
 //!
-//! What all of them showed at the beginning is kept together in a segment, and what moved since in an index by time, so that
-//! neither environments nor parts of the span are walked one by one. Of whom a caller lost or won sight meanwhile, and of a
-//! caller who sees little of all, each environment is read by itself.
+//! What all of them showed at the beginning and what moved since is taken from what is kept in memory or, where that does not
+//! reach so far, from the view, so that neither environments nor parts of the span are walked one by one. Of whom a caller lost
+//! or won sight meanwhile, and of a caller who sees little of all, each environment is read by itself.
 
-use std::collections::HashMap;
+use std::collections::HashSet;
 
 use rusqlite::{Connection, named_params};
 
 use crate::concerns::Concerns;
 use crate::error::Result;
 use crate::moment::Moment;
+use crate::overview::moves::{Moved, Moves, Said};
+use crate::question::Context;
 use crate::scope::ResolvedScope;
 use crate::series::{self, Span};
 use crate::timeline;
-use strandline_log::LogReader;
 use strandline_model::{Health, HealthCounts, Offset, Timestamp};
 use strandline_protocol::{Gap, Trend, TrendBucket};
-use strandline_sqlite::column::VIEW;
 
 /// A time from which on health is as it says.
 type Step = (Timestamp, Option<Health>);
@@ -55,34 +55,13 @@ impl Course {
     }
 }
 
-/// What a row of health says.
-struct Said {
-    state: Option<Health>,
-    grace_state: Option<Health>,
-    grace_until: Option<Timestamp>,
-}
-
-impl Said {
-    /// Reads the columns `state`, `grace_state` and `grace_until`, of which this is the first.
-    fn read(row: &rusqlite::Row<'_>, first: usize) -> rusqlite::Result<Self> {
-        let until: Option<i64> = row.get(first + 2)?;
-        Ok(Said {
-            state: VIEW.get_at(row, first, "environment_health.state")?,
-            grace_state: VIEW.get_at(row, first + 1, "environment_health.grace_state")?,
-            grace_until: until.map(Timestamp::from_micros),
-        })
-    }
-}
-
 /// The health of environments, by the view's numbers, over a span in so many parts.
 pub(super) fn trend(
-    view: &Connection,
-    log: &mut LogReader,
-    moment: &Moment,
-    scope: &ResolvedScope,
+    context: &mut Context<'_>,
     environments: &[i64],
     (span, parts): (Span, usize),
 ) -> Result<Trend> {
+    let Context { view, log, moment, scope, kept: in_memory, .. } = context;
     let kept = log.compacted()?;
     let begin = if kept.offset.get() == 0 { log.observed_at(Offset::new(1))? } else { kept.observed_at };
     let mut counted_since = begin.map_or(span.until, |begin| begin.clamp(span.since, span.until));
@@ -92,16 +71,22 @@ pub(super) fn trend(
         one_by_one.extend_from_slice(environments);
     } else {
         let start = timeline::offset_at(log, counted_since, moment.offset)?.max(kept.offset);
-        let (mut courses, cut) = courses(view, moment, environments, (start, counted_since))?;
-        counted_since = cut.unwrap_or(counted_since);
-        for environment in interrupted(view, moment, scope, start)? {
-            if courses.remove(&environment).is_some() {
-                one_by_one.push(environment);
+        let course = |moves: &Moves| courses(moves, moment, environments, (start, counted_since));
+        let offsets = (start, moment.checkpoint());
+        let lately = in_memory.moves.since(view, offsets, moment.is_newest(), course)?;
+        let Courses { all, since, first } = match lately {
+            Some(courses) => courses,
+            None => course(&Moves::of(view, (start, moment.offset), environments)?),
+        };
+        counted_since = since;
+        let interrupted = interrupted(view, moment, scope, (first.min(start), start))?;
+        for (environment, mut course) in environments.iter().zip(all) {
+            if interrupted.contains(environment) {
+                one_by_one.push(*environment);
+            } else {
+                course.end_grace(span.until);
+                steps.push(course.steps);
             }
-        }
-        for mut course in courses.into_values() {
-            course.end_grace(span.until);
-            steps.push(course.steps);
         }
     }
     for environment in one_by_one {
@@ -115,65 +100,57 @@ pub(super) fn trend(
     Ok(Trend { since: span.since, until: span.until, counted_since, buckets, gaps })
 }
 
-/// The health of environments since an offset, and the time since when, where that is later than the one given.
+/// The health of environments over a span.
+struct Courses {
+    /// Of each environment.
+    all: Vec<Course>,
+    /// Since when.
+    since: Timestamp,
+    /// The first offset that was looked at.
+    first: Offset,
+}
+
+/// The health of environments since an offset and a time, or since a later one where there is no more.
 fn courses(
-    view: &Connection,
+    moves: &Moves,
     moment: &Moment,
     environments: &[i64],
     (start, since): (Offset, Timestamp),
-) -> Result<(HashMap<i64, Course>, Option<Timestamp>)> {
-    let mut courses: HashMap<i64, Course> =
-        environments.iter().map(|number| (*number, Course::default())).collect();
-    let sql = "SELECT environment_id, from_offset, observed_at, state, grace_state, grace_until
-        FROM environment_health INDEXED BY environment_health_by_time
-        WHERE from_offset > :start AND from_offset <= :at ORDER BY from_offset DESC";
-    let mut statement = view.prepare_cached(sql)?;
-    let (mut moves, mut cut) = (Vec::new(), None);
-    let (mut start, at) = (start.as_i64(), moment.offset.as_i64());
-    let mut rows = statement.query(named_params! { ":start": start, ":at": at })?;
-    while let Some(row) = rows.next()? {
-        let (environment, offset): (i64, i64) = (row.get(0)?, row.get(1)?);
-        let time = Timestamp::from_micros(row.get(2)?);
-        if moves.len() >= Trend::CHANGES {
-            (start, cut) = (offset, Some(time.max(since)));
-            break;
-        }
-        if courses.contains_key(&environment) {
-            moves.push((environment, offset, time, Said::read(row, 3)?));
-        }
-    }
-    let sql = "SELECT environment_id, state, grace_state, grace_until FROM stretch_health
-        WHERE stretch = (SELECT max(from_offset) FROM stretch WHERE from_offset <= :start)
-            AND from_offset <= :start AND to_offset > :start";
-    let mut statement = view.prepare_cached(sql)?;
-    let mut rows = statement.query(named_params! { ":start": start })?;
-    let since = cut.unwrap_or(since);
-    while let Some(row) = rows.next()? {
-        if let Some(course) = courses.get_mut(&row.get(0)?) {
-            let said = Said::read(row, 1)?;
+) -> Courses {
+    let mut all: Vec<Course> = environments.iter().map(|_| Course::default()).collect();
+    let (first, who) = (moves.first(), moves.who(environments));
+    let since = moves.cut().filter(|_| first > start).map_or(since, |cut| cut.max(since));
+    let (held, moved) = moves.from(start.max(first));
+    for (who, said) in who.iter().zip(held) {
+        if let (Some(number), Some(said)) = (who, said) {
             let grace_until = said.grace_until.filter(|until| *until > since);
-            course.push((since, Said { grace_until, ..said }));
+            all[*number].push((since, Said { grace_until, ..said }));
         }
     }
-    for (environment, offset, time, said) in moves.into_iter().rev() {
-        if offset > start && time <= moment.clock() {
-            courses.entry(environment).and_modify(|course| course.push((time, said)));
+    for Moved { place, time, said, .. } in moved.take_while(|one| one.offset <= moment.offset) {
+        if let Some(number) = who[*place].filter(|_| *time <= moment.clock()) {
+            all[number].push((*time, *said));
         }
     }
-    Ok((courses, cut))
+    Courses { all, since, first }
 }
 
-/// Environments that ended after an offset and began again or, for a caller who does not see everything, came to others'
-/// sight.
-fn interrupted(view: &Connection, moment: &Moment, scope: &ResolvedScope, start: Offset) -> Result<Vec<i64>> {
+/// Environments that ended after the first offset that was looked at and began again or, for a caller who does not see
+/// everything, came to others' sight since the start.
+fn interrupted(
+    view: &Connection,
+    moment: &Moment,
+    scope: &ResolvedScope,
+    (first, start): (Offset, Offset),
+) -> Result<HashSet<i64>> {
     let sql =
         "SELECT DISTINCT e.environment_id FROM environment_audience e INDEXED BY environment_audience_by_end
-        WHERE e.to_offset > :start AND e.to_offset <= :at AND e.to_offset < 140737488355327
-            AND (:scope IS NOT NULL OR NOT EXISTS (SELECT 1 FROM environment_audience n
+        WHERE e.to_offset > :first AND e.to_offset <= :at AND e.to_offset < 140737488355327
+            AND (:scope IS NOT NULL AND e.to_offset > :start OR NOT EXISTS (SELECT 1 FROM environment_audience n
                 WHERE n.environment_id = e.environment_id AND n.from_offset = e.to_offset))";
     let mut statement = view.prepare_cached(sql)?;
     let params = named_params! {
-        ":start": start.as_i64(), ":at": moment.offset.as_i64(), ":scope": scope.as_sql(),
+        ":first": first.as_i64(), ":start": start.as_i64(), ":at": moment.offset.as_i64(), ":scope": scope.as_sql(),
     };
     let rows = statement.query_map(params, |row| row.get(0))?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)

@@ -1,18 +1,17 @@
 //! What filters of environments can be chosen from.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
-use rusqlite::{Connection, named_params};
+use rusqlite::named_params;
 
 use crate::error::Result;
-use crate::moment::Moment;
 use crate::overview::in_sight;
 use crate::overview::keys::Grouping;
 use crate::question::{Context, Question};
-use crate::scope::{ResolvedScope, one_of, sees};
+use crate::scope::one_of;
 use crate::words;
 use serde::Serialize;
-use strandline_model::{EnvironmentFilter, Tier};
+use strandline_model::EnvironmentFilter;
 
 /// Regions, groups and clusters of all environments in use that the caller sees.
 #[derive(Clone, Copy, Debug, Serialize)]
@@ -37,43 +36,45 @@ impl Question for ListFilterValues {
     type Answer = FilterValues;
 
     fn answer(&self, context: Context<'_>) -> Result<Self::Answer> {
-        let Context { view, moment, scope, .. } = context;
-        values(view, &moment, scope, self.limit)
+        values(&context, self.limit)
     }
 }
 
-/// An index has all of it; a scope begins with the environments that it sees.
-macro_rules! select {
-    ($from:expr) => {
-        concat!(
-            "SELECT DISTINCT e.region, e.project FROM ",
-            $from,
-            " WHERE e.tier IN (SELECT value FROM json_each(:tiers)) AND e.to_offset > :at AND e.from_offset <= :at
-                AND e.state IN (SELECT value FROM json_each(:states)) AND ",
-            sees!()
-        )
-    };
-}
+/// What the environments in use are named by that a scope sees, where it sees little.
+const OF_SCOPE: &str = concat!(
+    "SELECT DISTINCT e.region, e.project FROM ",
+    in_sight!(),
+    " WHERE e.to_offset > :at AND e.state IN (SELECT value FROM json_each(:states))"
+);
 
-const OF_ALL: &str = select!("environment e INDEXED BY environment_by_tier");
-const OF_SCOPE: &str = select!(in_sight!());
-
-fn values(view: &Connection, moment: &Moment, scope: &ResolvedScope, limit: usize) -> Result<FilterValues> {
-    let sql = if scope.is_everything() { OF_ALL } else { OF_SCOPE };
-    let mut statement = view.prepare_cached(sql)?;
-    let mut rows = statement.query(named_params! {
-        ":at": moment.offset.as_i64(), ":scope": scope.as_sql(),
-        ":tiers": one_of(&Tier::ALL, |tier| tier.as_str()),
-        ":states": one_of(&EnvironmentFilter::IN_USE, |state| state.as_str()),
-    })?;
+fn values(context: &Context<'_>, limit: usize) -> Result<FilterValues> {
+    let Context { view, moment, scope, .. } = context;
     let top = Grouping::new(&[], &EnvironmentFilter::default());
     let (mut regions, mut groups) = (BTreeSet::new(), BTreeSet::new());
-    while let Some(row) = rows.next()? {
-        let (region, project) = (row.get_ref(0)?.as_str()?, row.get_ref(1)?.as_str()?);
+    let mut take = |region: &str, project: &str| {
         if !region.is_empty() && !regions.contains(region) {
             regions.insert(region.to_owned());
         }
         groups.insert(top.group(project));
+    };
+    if let Some(seen) = context.kept.standings.of(view, moment, scope)? {
+        let in_use = EnvironmentFilter::IN_USE.map(|state| state.as_str());
+        // Thousands of environments are of few projects.
+        let mut known = HashSet::new();
+        for one in seen.iter().filter(|one| in_use.contains(&&*one.state)) {
+            if known.insert((&*one.region, &*one.project)) {
+                take(&one.region, &one.project);
+            }
+        }
+    } else {
+        let mut statement = view.prepare_cached(OF_SCOPE)?;
+        let mut rows = statement.query(named_params! {
+            ":at": moment.offset.as_i64(),
+            ":states": one_of(&EnvironmentFilter::IN_USE, |state| state.as_str()),
+        })?;
+        while let Some(row) = rows.next()? {
+            take(row.get_ref(0)?.as_str()?, row.get_ref(1)?.as_str()?);
+        }
     }
     let first = |names: BTreeSet<String>| names.into_iter().take(limit).collect();
     let clusters = first(words::clusters_looked_at(view, moment, scope)?);

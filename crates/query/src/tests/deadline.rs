@@ -8,6 +8,7 @@ use std::time::Duration;
 use super::*;
 use crate::kept::Kept;
 use crate::kept_lines::KeptLines;
+use crate::overview::KeptMoves;
 use crate::question::{Context, Question};
 use crate::reader::{Patience, Reader};
 use crate::standings::Standings;
@@ -17,7 +18,7 @@ use strandline_sqlite::{Abandoned, Asker, Pool};
 const CACHE: usize = 1024 * 1024;
 
 fn nothing_kept() -> Kept {
-    Kept { standings: Standings::default(), lines: KeptLines::new(0) }
+    Kept { standings: Standings::default(), moves: KeptMoves::default(), lines: KeptLines::new(0) }
 }
 
 #[test]

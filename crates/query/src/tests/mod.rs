@@ -25,6 +25,7 @@ mod left_behind;
 mod lost_end;
 mod managed;
 mod moments;
+mod moves;
 mod onset;
 mod oracle;
 mod overview;

@@ -8,6 +8,7 @@ use super::overview::{history, question};
 use super::*;
 use crate::standings::{Standing, Standings};
 use strandline_gitlab::Membership;
+use strandline_model::HealthCounts;
 use strandline_view::RecentChanges;
 
 /// A Pod of the small history's environments, that is well or ill.
@@ -16,7 +17,11 @@ fn pod(namespace: &str, health: usize) -> Event {
 }
 
 fn kept(world: &World, standings: &Standings) -> Arc<Vec<Standing>> {
-    standings.at(&world.view(), world.head()).unwrap().expect("the view is the newest that was asked")
+    standings.at(&world.view(), world.head(), world.head()).unwrap()
+}
+
+fn resources(all: &[Standing]) -> Vec<HealthCounts> {
+    all.iter().map(Standing::resources).collect()
 }
 
 /// The ids of those that were read once for both.
@@ -101,18 +106,31 @@ fn what_nobody_says_is_read_anew() {
     world.go_on([pod("shop", 2)]);
     let after = kept(&world, &alone);
     assert_eq!(untouched(&before, &after), [""; 0], "whoever writes the view does not say what changed");
-    let anew = |one: &Standings| kept(&world, one).iter().map(|one| one.resources).collect::<Vec<_>>();
-    assert_eq!(anew(&alone), anew(&Standings::default()));
+    assert_eq!(resources(&kept(&world, &alone)), resources(&kept(&world, &Standings::default())));
 }
 
 #[test]
-fn an_older_state_of_the_view_is_answered_from_the_view() {
+fn an_older_state_of_the_view_is_one_of_the_past() {
     let mut world = World::new(small_history());
     let standings = Standings::new(world.recent());
     let (old, offset) = (world.view(), world.head());
     old.execute_batch("BEGIN; SELECT count(*) FROM checkpoint").unwrap();
+    let before = resources(&kept(&world, &Standings::default()));
     world.go_on([pod("shop", 2)]);
     let newest = kept(&world, &standings);
-    assert!(standings.at(&old, offset).unwrap().is_none());
+    assert_ne!(resources(&newest), before);
+    assert_eq!(resources(&standings.at(&old, offset, offset).unwrap()), before);
     assert!(Arc::ptr_eq(&newest, &kept(&world, &standings)), "what is kept is not set back");
+}
+
+#[test]
+fn a_moment_is_read_once_and_what_is_declared_as_it_is_now_not_at_all() {
+    let mut world = World::new(small_history());
+    let (standings, offset) = (Standings::new(world.recent()), world.head());
+    world.go_on([pod("shop", 2)]);
+    let newest = kept(&world, &standings);
+    let then = standings.at(&world.view(), offset, world.head()).unwrap();
+    assert_eq!(untouched(&newest, &then).len(), then.len(), "nothing was declared since");
+    assert_ne!(resources(&newest), resources(&then));
+    assert!(Arc::ptr_eq(&then, &standings.at(&world.view(), offset, world.head()).unwrap()));
 }
