@@ -22,6 +22,8 @@ use strandline_model::{Offset, ResourceId, Timestamp};
 pub struct Touched {
     /// Environments whose members, counts or health moved, by the log's number.
     pub environments: BTreeSet<i64>,
+    /// Those of them of which something else is declared.
+    pub declared: BTreeSet<i64>,
     /// Resources that took a new state or ended.
     pub resources: BTreeSet<ResourceId>,
 }
@@ -30,6 +32,7 @@ impl Touched {
     /// Adds what another record touched.
     pub fn extend(&mut self, other: Touched) {
         self.environments.extend(other.environments);
+        self.declared.extend(other.declared);
         self.resources.extend(other.resources);
     }
 }

@@ -63,5 +63,5 @@ pub use members::{Members, members_ever};
 pub use options::{ProjectorOptions, Sizes};
 pub use projector::Projector;
 pub use prune::{PruneRequest, Pruning};
-pub use recent::RecentChanges;
+pub use recent::{Changed, RecentChanges};
 pub use status::ViewStatus;

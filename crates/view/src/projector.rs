@@ -135,7 +135,7 @@ impl Projector {
         let Some(first) = self.reading.next(self.position)? else { return Ok(None) };
         match self.apply(first) {
             Ok((touched, position)) => {
-                self.recent.add(self.position.checkpoint, position.checkpoint, &touched.environments);
+                self.recent.add(self.position.checkpoint, position.checkpoint, &touched);
                 self.position = position;
                 self.checkpoints.after_commit(&self.view);
                 Ok(Some(touched))

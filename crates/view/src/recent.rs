@@ -1,8 +1,9 @@
 //! Which environments changed lately, for whoever keeps in memory what holds of all of them.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use super::context::Touched;
 use strandline_model::Offset;
 
 /// The last transactions of the view with the environments that each of them touched; clones share them.
@@ -21,7 +22,16 @@ struct Transactions {
 struct Transaction {
     from: Offset,
     to: Offset,
-    environments: Vec<i64>,
+    environments: Vec<(i64, Changed)>,
+}
+
+/// What changed of an environment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Changed {
+    /// What it shows or holds, and nothing that is declared of it.
+    Health,
+    /// Anything: it may have begun or ended.
+    Declared,
 }
 
 impl RecentChanges {
@@ -32,13 +42,15 @@ impl RecentChanges {
     pub const TRANSACTIONS: usize = 4096;
 
     /// Adds a transaction that took the view from one offset to another.
-    pub(super) fn add(&self, from: Offset, to: Offset, environments: &BTreeSet<i64>) {
+    pub(super) fn add(&self, from: Offset, to: Offset, Touched { environments, declared, .. }: &Touched) {
+        let of = |number: &i64| if declared.contains(number) { Changed::Declared } else { Changed::Health };
+        let environments: Vec<_> = environments.iter().map(|number| (*number, of(number))).collect();
         let mut kept = self.lock();
         if kept.all.back().is_some_and(|last| last.to != from) {
             kept.clear();
         }
         kept.environments += environments.len();
-        kept.all.push_back(Transaction { from, to, environments: environments.iter().copied().collect() });
+        kept.all.push_back(Transaction { from, to, environments });
         while kept.environments > Self::ENVIRONMENTS || kept.all.len() > Self::TRANSACTIONS {
             let Some(first) = kept.all.pop_front() else { break };
             kept.environments -= first.environments.len();
@@ -47,15 +59,22 @@ impl RecentChanges {
 
     /// All environments of which something may hold at one offset that does not hold at another, both of them ends of
     /// transactions; none where that is not remembered.
-    pub fn between(&self, from: Offset, to: Offset) -> Option<BTreeSet<i64>> {
+    pub fn between(&self, from: Offset, to: Offset) -> Option<BTreeMap<i64, Changed>> {
+        let mut all = BTreeMap::new();
         if from == to {
-            return Some(BTreeSet::new());
+            return Some(all);
         }
         let kept = self.lock();
         let first = kept.all.binary_search_by_key(&from, |one| one.from).ok()?;
         let last = kept.all.binary_search_by_key(&to, |one| one.to).ok()?;
-        (first <= last)
-            .then(|| kept.all.range(first..=last).flat_map(|one| &one.environments).copied().collect())
+        if first > last {
+            return None;
+        }
+        for (number, changed) in kept.all.range(first..=last).flat_map(|one| &one.environments) {
+            let known = all.entry(*number).or_insert(*changed);
+            *known = (*known).max(*changed);
+        }
+        Some(all)
     }
 
     /// Forgets all: another view has taken the place of the one that changed, and has other numbers.
@@ -80,11 +99,29 @@ mod tests {
     use super::*;
 
     fn add(recent: &RecentChanges, from: u64, to: u64, environments: impl IntoIterator<Item = i64>) {
-        recent.add(Offset::new(from), Offset::new(to), &environments.into_iter().collect());
+        let touched = Touched { environments: environments.into_iter().collect(), ..Touched::default() };
+        recent.add(Offset::new(from), Offset::new(to), &touched);
     }
 
     fn between(recent: &RecentChanges, from: u64, to: u64) -> Option<Vec<i64>> {
-        recent.between(Offset::new(from), Offset::new(to)).map(|found| found.into_iter().collect())
+        recent.between(Offset::new(from), Offset::new(to)).map(|found| found.into_keys().collect())
+    }
+
+    #[test]
+    fn what_is_declared_counts_for_more_than_what_is_shown() {
+        let recent = RecentChanges::default();
+        for (to, declared) in [(1, vec![]), (2, vec![7]), (3, vec![])] {
+            let touched = Touched {
+                environments: [7, 8].into(),
+                declared: declared.into_iter().collect(),
+                ..Touched::default()
+            };
+            recent.add(Offset::new(to - 1), Offset::new(to), &touched);
+        }
+        let between =
+            |from: u64, to: u64| recent.between(Offset::new(from), Offset::new(to)).unwrap_or_default();
+        assert_eq!(between(0, 3), [(7, Changed::Declared), (8, Changed::Health)].into());
+        assert_eq!(between(2, 3), [(7, Changed::Health), (8, Changed::Health)].into());
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! Environments folded into groups, one after the other, in no order.
 
 use std::cmp::Reverse;
-use std::collections::HashMap;
+
+use foldhash::HashMap;
 
 use crate::overview::interner::Interner;
 use crate::overview::keys::{Facts, Grouping, Keys};
@@ -41,7 +42,9 @@ pub(super) struct Fold {
 /// The groups of one grouping.
 struct Groups {
     grouping: Grouping,
-    groups: HashMap<Vec<u32>, Group>,
+    /// The place of each group among all, by its key: a map of the groups themselves would move them as it grows.
+    places: HashMap<Vec<u32>, usize>,
+    groups: Vec<Group>,
     /// Those of one environment.
     keys: Keys,
 }
@@ -119,23 +122,30 @@ impl Fold {
 
 impl Groups {
     fn new(grouping: Grouping) -> Self {
-        Groups { grouping, groups: HashMap::new(), keys: Keys::default() }
+        Groups { grouping, places: HashMap::default(), groups: Vec::new(), keys: Keys::default() }
     }
 
     fn take(&mut self, facts: &Facts<'_>, row: &Row<'_>, texts: &mut Interner) -> serde_json::Result<()> {
         self.grouping.keys(facts, texts, &mut self.keys)?;
         for key in self.keys.iter() {
             // Nearly always the group is there, and its key need not be copied.
-            match self.groups.get_mut(key) {
-                Some(group) => group.take(row),
-                None => self.groups.entry(key.to_vec()).or_default().take(row),
-            }
+            let place = match self.places.get(key) {
+                Some(place) => *place,
+                None => {
+                    self.places.insert(key.to_vec(), self.groups.len());
+                    self.groups.push(Group::default());
+                    self.groups.len() - 1
+                }
+            };
+            self.groups[place].take(row);
         }
         Ok(())
     }
 
     fn finish(self, limit: usize, totals: OverviewCounts, texts: &Interner) -> Overview {
-        let mut groups: Vec<_> = self.groups.into_iter().collect();
+        let mut all = self.groups;
+        let with_key = |(key, place): (Vec<u32>, usize)| (key, std::mem::take(&mut all[place]));
+        let mut groups: Vec<_> = self.places.into_iter().map(with_key).collect();
         let in_order = |(a, one): &(Vec<u32>, Group), (b, other): &(Vec<u32>, Group)| {
             let urgency = |group: &Group| attention(group.counts.health);
             urgency(one).cmp(&urgency(other)).then_with(|| texts.compare(a, b))

@@ -1,7 +1,8 @@
 //! Texts by number, so that the keys of groups compare and copy cheaply.
 
 use std::cmp::Ordering;
-use std::collections::HashMap;
+
+use foldhash::HashMap;
 
 /// The texts of keys, each once.
 #[derive(Default)]

@@ -3,9 +3,10 @@
 //! A trend of a day looks at all that moved in that day, which is the same for the next trend but for its ends. What an
 //! environment shows from an offset on never changes once the view has reached that offset.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use foldhash::{HashMap, HashSet};
 use rusqlite::{Connection, Row, named_params};
 
 use crate::error::Result;

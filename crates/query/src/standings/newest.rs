@@ -8,7 +8,7 @@ use super::shared::Shared;
 use super::standing::{Shows, Standing, declared, holding, shows};
 use crate::error::Result;
 use strandline_model::Offset;
-use strandline_view::RecentChanges;
+use strandline_view::{Changed, RecentChanges};
 
 /// Where more than one in so many changed, all are read at once; and so many are read one by one wherever.
 const ONE_BY_ONE: (usize, usize) = (8, 32);
@@ -32,6 +32,9 @@ const ALL: &str = concat!(
     holding!(),
     " ORDER BY h.environment_id"
 );
+
+const HEALTH: &str =
+    concat!("SELECT ", shows!(), " FROM stretch_health h WHERE h.environment_id = :number AND ", holding!());
 
 const ONE: &str = concat!(
     "SELECT ",
@@ -70,15 +73,25 @@ impl Newest {
             *self = Newest::read(view, offset)?;
             return Ok(());
         };
-        let (mut statement, shared) = (view.prepare_cached(ONE)?, &mut self.shared);
-        let mut read = |number: i64| {
+        let (mut one, mut health) = (view.prepare_cached(ONE)?, view.prepare_cached(HEALTH)?);
+        let (all, shared) = (&self.all, &mut self.shared);
+        let mut read = |number: i64, changed: Changed| {
             let at = named_params! { ":at": offset.as_i64(), ":number": number };
-            let read =
-                |row: &rusqlite::Row<'_>| Standing::read(row, Shows::read(row, Standing::DECLARED)?, shared);
-            statement.query_row(at, read).optional()
+            let known = all.binary_search_by_key(&number, |one| one.number).ok().map(|place| &all[place]);
+            match (changed, known) {
+                (Changed::Health, Some(known)) => {
+                    health.query_row(at, |row| Ok(known.showing(Shows::read(row, 0)?))).optional()
+                }
+                _ => {
+                    let read = |row: &rusqlite::Row<'_>| {
+                        Standing::read(row, Shows::read(row, Standing::DECLARED)?, shared)
+                    };
+                    one.query_row(at, read).optional()
+                }
+            }
         };
         // All are read before any of them takes its place.
-        let changed = changed.into_iter().map(|number| Ok((number, read(number)?)));
+        let changed = changed.into_iter().map(|(number, changed)| Ok((number, read(number, changed)?)));
         let changed = changed.collect::<rusqlite::Result<Vec<_>>>()?;
         if !changed.is_empty() {
             let all = Arc::make_mut(&mut self.all);

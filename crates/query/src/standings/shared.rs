@@ -1,7 +1,8 @@
 //! What many environments share, kept once.
 
-use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+
+use foldhash::{HashMap, HashSet};
 
 use crate::row_filter::Aim;
 use strandline_model::Labels;

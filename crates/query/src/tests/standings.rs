@@ -75,17 +75,25 @@ proptest! {
 }
 
 #[test]
-fn only_what_changed_is_read_again() {
+fn only_what_changed_is_read_again_and_what_is_declared_only_where_that_did() {
     let mut world = World::new(small_history());
     let standings = Standings::new(world.recent());
     let before = kept(&world, &standings);
     assert!(before.len() > 2, "several environments");
     world.go_on([pod("shop", 2)]);
     let after = kept(&world, &standings);
-    let same = untouched(&before, &after);
-    assert!(!same.is_empty() && after.len() == before.len(), "{same:?}");
-    assert!(!same.contains(&"shop.web.production".to_owned()), "{same:?}");
+    assert_eq!(untouched(&before, &after).len(), before.len(), "nothing was declared");
+    assert_ne!(resources(&before), resources(&after));
     assert!(Arc::ptr_eq(&after, &kept(&world, &standings)), "nothing happened");
+    let mut declared = environments();
+    for one in declared.iter_mut().filter(|one| one.id.as_str() == "shop.web.production") {
+        one.labels.insert("team".into(), "other".into());
+    }
+    world.go_on([Event::Declare(declared)]);
+    let again = kept(&world, &standings);
+    let same = untouched(&after, &again);
+    assert!(same.contains(&"shop.db.production".to_owned()), "{same:?}");
+    assert!(!same.contains(&"shop.web.production".to_owned()), "{same:?}");
 }
 
 #[test]

@@ -58,6 +58,7 @@ pub(super) fn settle(at: &mut Apply<'_>, id: i64) -> rusqlite::Result<()> {
     depend(at, id, resolved.as_ref())?;
     if replace(at, id, resolved.as_ref().zip(audience))? {
         at.touched.environments.insert(id);
+        at.touched.declared.insert(id);
         at.environments.forget_places(id);
         viewers::set_audience(at, id, audience)?;
         if let Some(resolved) = &resolved {
