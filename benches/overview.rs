@@ -291,7 +291,7 @@ fn main() {
             Mark::RatioAtMost(2.0),
         );
         table.row(
-            &format!("{name}, another moment each time"),
+            &format!("{name}, another time each round"),
             "ms",
             first.median,
             peer,
