@@ -3,7 +3,6 @@
 //! A trend of a day looks at all that moved in that day, which is the same for the next trend but for its ends. What an
 //! environment shows from an offset on never changes once the view has reached that offset.
 
-use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use foldhash::{HashMap, HashSet};
@@ -43,7 +42,7 @@ pub(in super::super) struct Moves {
     /// What held at the first offset, by places; nothing of those that came later.
     before: Vec<Option<Said>>,
     /// What moved after it, in the order of offsets.
-    moved: VecDeque<Moved>,
+    moved: Vec<Moved>,
 }
 
 /// What all environments of one file of the view showed lately; clones share it.
@@ -51,14 +50,7 @@ pub(in super::super) struct Moves {
 pub(in super::super) struct KeptMoves {
     /// How many moves are kept.
     most: usize,
-    moves: Arc<Mutex<Option<Lately>>>,
-}
-
-/// What is kept.
-struct Lately {
-    moves: Moves,
-    /// From an offset before this one on it is more than may be kept.
-    too_far: Offset,
+    moves: Arc<Mutex<Option<Moves>>>,
 }
 
 impl Default for KeptMoves {
@@ -85,44 +77,15 @@ impl KeptMoves {
     ) -> Result<Option<T>> {
         // Who comes meanwhile waits for what they would read themselves. What breaks off leaves what was there.
         let mut kept = self.moves.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(lately) = &mut *kept {
-            lately.bring_to(view, checkpoint, self.most)?;
+        if let Some(moves) = &mut *kept {
+            moves.bring_to(view, checkpoint, self.most)?;
         }
-        let reaches_less = |lately: &Lately| (lately.too_far..lately.moves.since).contains(&start);
-        if is_to_be_kept && kept.as_ref().is_none_or(reaches_less) {
-            *kept = Some(Lately::read(view, (start, checkpoint), self.most)?);
+        // What was cut would be cut again.
+        let could_reach = |moves: &Moves| moves.since > start && moves.cut.is_none();
+        if is_to_be_kept && kept.as_ref().is_none_or(could_reach) {
+            *kept = Some(Moves::read(view, (start, checkpoint), self.most, |_| true)?);
         }
-        Ok(kept.as_ref().map(|lately| &lately.moves).filter(|moves| moves.since <= start).map(look))
-    }
-}
-
-impl Lately {
-    fn read(view: &Connection, span: (Offset, Offset), most: usize) -> Result<Self> {
-        let moves = Moves::read(view, span, most, |_| true)?;
-        let too_far = if moves.cut.is_some() { moves.since } else { Offset::ZERO };
-        Ok(Lately { moves, too_far })
-    }
-
-    /// Reads on up to the last offset of a view.
-    fn bring_to(&mut self, view: &Connection, checkpoint: Offset, most: usize) -> Result<()> {
-        let moves = &mut self.moves;
-        if moves.until >= checkpoint {
-            return Ok(());
-        }
-        let (found, cut) = between(view, (moves.until, checkpoint), most, |_| true)?;
-        let begin = if cut.is_some() {
-            moves.until
-        } else {
-            moves.add(found);
-            moves.until = checkpoint;
-            if moves.moved.len() <= most {
-                return Ok(());
-            }
-            moves.moved.get(moves.moved.len() - most / 2).map_or(checkpoint, |one| one.offset)
-        };
-        // Of environments that ended no move tells that: what held where it begins is read anew, and seldom.
-        *self = Lately::read(view, (begin, checkpoint), most)?;
-        Ok(())
+        Ok(kept.as_ref().filter(|moves| moves.since <= start).map(look))
     }
 }
 
@@ -163,12 +126,33 @@ impl Moves {
         Ok(moves)
     }
 
+    /// Reads on up to the last offset of a view.
+    fn bring_to(&mut self, view: &Connection, checkpoint: Offset, most: usize) -> Result<()> {
+        if self.until >= checkpoint {
+            return Ok(());
+        }
+        let (found, cut) = between(view, (self.until, checkpoint), most, |_| true)?;
+        let begin = if cut.is_some() {
+            self.until
+        } else {
+            self.add(found);
+            self.until = checkpoint;
+            if self.moved.len() <= most {
+                return Ok(());
+            }
+            self.moved.get(self.moved.len() - most / 2).map_or(checkpoint, |one| one.offset)
+        };
+        // Of environments that ended no move tells that: what held where it begins is read anew, and seldom.
+        *self = Moves::read(view, (begin, checkpoint), most, |_| true)?;
+        Ok(())
+    }
+
     /// Takes in what moved next, the last first.
     fn add(&mut self, found: Vec<Found>) {
         self.moved.reserve(found.len());
         for Found { environment, offset, time, said } in found.into_iter().rev() {
             let place = self.place(environment);
-            self.moved.push_back(Moved { place, offset, time, said });
+            self.moved.push(Moved { place, offset, time, said });
         }
     }
 
@@ -208,10 +192,11 @@ impl Moves {
         debug_assert!(self.since <= start, "of what was before nothing is known");
         let (mut held, first) =
             (self.before.clone(), self.moved.partition_point(|moved| moved.offset <= start));
-        for Moved { place, said, .. } in self.moved.range(..first) {
+        let (earlier, later) = self.moved.split_at(first);
+        for Moved { place, said, .. } in earlier {
             held[*place] = Some(*said);
         }
-        (held, self.moved.range(first..))
+        (held, later.iter())
     }
 }
 

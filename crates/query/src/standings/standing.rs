@@ -61,7 +61,7 @@ macro_rules! shows {
     };
 }
 
-/// The rows `h` that hold at `:at`, in the order of environments.
+/// SQL that holds for the rows `h` of health that hold at `:at`.
 macro_rules! holding {
     () => {
         "h.stretch = (SELECT max(from_offset) FROM stretch WHERE from_offset <= :at)
