@@ -48,7 +48,7 @@ const FLUX: [(&str, &str, &str); 2] = [
 /// What is no sound name is no mark.
 pub fn marks(object: &Object<'_>) -> BTreeSet<Inventory> {
     let metadata = &object.metadata;
-    let annotations = metadata.annotations.and_then(|text| Members::parse(text).ok()).unwrap_or_default();
+    let annotations = metadata.annotations.and_then(|text| Members::of_valid(text).ok()).unwrap_or_default();
     let mut marks = BTreeSet::new();
     let tracked = tracking(object, &annotations, &mut marks);
     if metadata.owner_references.iter().any(|owner| owner.controller) {

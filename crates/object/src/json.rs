@@ -4,6 +4,7 @@
 //! in place, at any depth and without recursion. It trusts that the text was validated before; on anything
 //! else it still ends and never panics, only its answer means nothing.
 
+mod cursor;
 mod field;
 mod path;
 mod pick;
@@ -13,7 +14,8 @@ pub use field::Field;
 pub use path::{Budget, Path};
 pub use pick::{Picked, Shape, pick, pick_value};
 
-use scan::{string_end, value_end};
+use cursor::Cursor;
+use scan::string_end;
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -163,20 +165,9 @@ pub fn deeper_than(text: &str, limit: usize) -> bool {
 
 /// The items of a list out of a text that was read as JSON before, each as text; nothing for what is no list.
 pub fn items_of_valid(text: &str) -> impl Iterator<Item = &str> {
-    let (bytes, mut at) = (text.as_bytes(), 1);
-    let is_list = bytes.first() == Some(&b'[');
-    std::iter::from_fn(move || {
-        while let Some(b' ' | b'\t' | b'\r' | b'\n' | b',') = bytes.get(at) {
-            at += 1;
-        }
-        if !is_list || bytes.get(at).is_none_or(|byte| *byte == b']') {
-            return None;
-        }
-        let from = at;
-        // Of what is no JSON at least a byte, so that it ends.
-        at = value_end(bytes, from).max(from + 1);
-        text.get(from..at)
-    })
+    let mut cursor = Cursor::new(text);
+    let is_list = cursor.enter(b'[');
+    std::iter::from_fn(move || (is_list && cursor.has_item()).then(|| cursor.value()))
 }
 
 /// An object's members in their order, the values as text.
@@ -196,33 +187,13 @@ impl<'a> Members<'a> {
     /// # Errors
     /// When the text is not an object, or a name has escapes that make no sense.
     pub fn of_valid(text: &'a str) -> Result<Self, serde_json::Error> {
-        let bytes = text.as_bytes();
-        let blank = |at: &mut usize| {
-            while let Some(b' ' | b'\t' | b'\r' | b'\n' | b':' | b',') = bytes.get(*at) {
-                *at += 1;
-            }
-        };
-        let mut members = Vec::with_capacity(16);
-        if bytes.first() != Some(&b'{') {
+        let mut cursor = Cursor::new(text);
+        if !cursor.enter(b'{') {
             return Self::parse(text);
         }
-        let mut at = 1;
-        loop {
-            blank(&mut at);
-            if bytes.get(at) != Some(&b'"') {
-                break;
-            }
-            let (end, escaped) = string_end(bytes, at);
-            let key = text.get(at..end).unwrap_or_default();
-            let key = match escaped {
-                true => Cow::Owned(serde_json::from_str::<String>(key)?),
-                false => Cow::Borrowed(key.get(1..key.len() - 1).unwrap_or_default()),
-            };
-            at = end;
-            blank(&mut at);
-            let end = value_end(bytes, at);
-            members.push((key, text.get(at..end).unwrap_or_default()));
-            at = end;
+        let mut members = Vec::with_capacity(16);
+        while let Some(name) = cursor.name() {
+            members.push((name.read()?, cursor.value()));
         }
         Ok(Members(last_of_each(members)))
     }
@@ -236,6 +207,11 @@ impl<'a> Members<'a> {
     pub fn texts(self) -> impl Iterator<Item = (Cow<'a, str>, Cow<'a, str>)> {
         let strings = self.0.into_iter().filter(|(_, raw)| raw.starts_with('"'));
         strings.map(|(name, raw)| (name, unquote(raw)))
+    }
+
+    /// The members of a member that is an object, in a text that was read as JSON before.
+    pub fn members(&self, name: &str) -> Option<Members<'a>> {
+        Members::of_valid(self.get(name)?).ok()
     }
 
     /// The value of a member, if it is there and is a `T`.

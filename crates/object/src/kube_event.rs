@@ -125,7 +125,7 @@ fn regarding(object: &Members<'_>) -> Regarding {
 
 /// The first of these members that is an object and not empty.
 fn part<'a>(of: &Members<'a>, names: &[&str]) -> Members<'a> {
-    let found = names.iter().filter_map(|name| Members::parse(of.get(name)?).ok());
+    let found = names.iter().filter_map(|name| of.members(name));
     found.into_iter().find(|part| !part.0.is_empty()).unwrap_or_default()
 }
 

@@ -8,9 +8,8 @@ use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
 use serde_json::Value;
-use serde_json::value::RawValue;
 
-use crate::json::{Members, Picked, Shape, pick};
+use crate::json::{Members, Picked, Shape, items_of_valid, pick};
 use strandline_model::{Kind, Timestamp};
 use strandline_syntax::diagnostics::of_json;
 
@@ -80,7 +79,7 @@ impl<'a> Object<'a> {
         Ok(Object {
             api_version: members.text("apiVersion").unwrap_or_default(),
             kind: members.text("kind").unwrap_or_default(),
-            metadata: members.read("metadata").map(Metadata::read).unwrap_or_default(),
+            metadata: members.members("metadata").map(Metadata::read).unwrap_or_default(),
             members,
             spec: OnceCell::new(),
             status: OnceCell::new(),
@@ -105,7 +104,7 @@ impl<'a> Object<'a> {
     /// The `spec` with these members only, for who needs a few and would pay for all: a Pod's containers are
     /// most of it. A `spec` that is no object comes as it is.
     pub fn spec_part(&self, names: &[&str]) -> Value {
-        let Some(members) = self.members.read::<Members<'a>>("spec") else { return self.parsed("spec") };
+        let Some(members) = self.members.members("spec") else { return self.parsed("spec") };
         let part = names.iter().filter_map(|name| Some(((*name).to_owned(), members.read(name)?)));
         Value::Object(part.collect())
     }
@@ -153,7 +152,7 @@ impl<'a> Metadata<'a> {
 
     /// The value of an annotation, if it is text; looked up in the text each time.
     pub fn annotation(&self, name: &str) -> Option<Cow<'a, str>> {
-        Members::parse(self.annotations?).ok()?.text(name)
+        Members::of_valid(self.annotations?).ok()?.text(name)
     }
 
     /// Who holds the object back from its deletion; empty where the list is none of texts.
@@ -163,14 +162,14 @@ impl<'a> Metadata<'a> {
 
     fn read(members: Members<'a>) -> Self {
         let text = |name| members.text(name).unwrap_or_default();
-        let labels: Members<'a> = members.read("labels").unwrap_or_default();
-        let owners: Vec<&'a RawValue> = members.read("ownerReferences").unwrap_or_default();
+        let labels = members.members("labels").unwrap_or_default();
+        let owners = members.get("ownerReferences").into_iter().flat_map(items_of_valid);
         Metadata {
             name: text("name"),
             namespace: text("namespace"),
             uid: text("uid"),
             labels: labels.texts().collect(),
-            owner_references: owners.into_iter().filter_map(OwnerReference::read).collect(),
+            owner_references: owners.filter_map(OwnerReference::read).collect(),
             creation_timestamp: text("creationTimestamp").parse().ok(),
             deletion_timestamp: text("deletionTimestamp").parse().ok(),
             generation: members.read("generation").unwrap_or_default(),
@@ -186,8 +185,8 @@ impl<'a> OwnerReference<'a> {
         Kind::from_api_version(&self.api_version, &self.kind)
     }
 
-    fn read(raw: &'a RawValue) -> Option<Self> {
-        let members = Members::parse(raw.get()).ok()?;
+    fn read(raw: &'a str) -> Option<Self> {
+        let members = Members::of_valid(raw).ok()?;
         let text = |name| members.text(name).unwrap_or_default();
         Some(OwnerReference {
             api_version: text("apiVersion"),

@@ -40,7 +40,7 @@ use strandline_model::{ChangedBy, ResourceVersion, Uid};
 use strandline_object::digest::{Digest, Noise};
 
 pub use left_out::LeftOut;
-pub use object::{Identity, clean, identify};
+pub use object::{Identity, clean, clean_value, identify};
 pub use urls::{has_login, without_logins};
 pub use values::{Erased, ValueError, Values};
 

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use serde_json::value::RawValue;
+
 use super::{CleanError, Mask, Observation, Rules, TypeMeta, mask, secret};
 use strandline_model::{ChangedBy, Kind, ResourceVersion, Timestamp, Uid};
 use strandline_object::json::{Members, deeper_than, items_of_valid, push_quoted};
@@ -26,7 +28,13 @@ pub struct Identity {
 
 /// Makes an object ready to be recorded; `defaults` say what it is where it does not say so itself.
 pub fn clean(raw: &str, defaults: TypeMeta<'_>, rules: &Rules) -> Result<Observation, CleanError> {
-    let top = Members::parse(raw).map_err(|_| CleanError::Syntax)?;
+    clean_value(serde_json::from_str(raw).map_err(|_| CleanError::Syntax)?, defaults, rules)
+}
+
+/// The same of a text that was read as JSON before, as all items of a list are.
+pub fn clean_value(raw: &RawValue, defaults: TypeMeta<'_>, rules: &Rules) -> Result<Observation, CleanError> {
+    let raw = raw.get();
+    let top = Members::of_valid(raw).map_err(|_| CleanError::Syntax)?;
     let metadata = metadata_of(&top)?;
     let identity = identity_of(&metadata)?;
     // Each level takes two bytes at least, so most objects need not be asked.

@@ -11,7 +11,7 @@ use super::metadata::{changed_at, metadata, observed_at};
 use super::request::Failure;
 use strandline_log::Observed;
 use strandline_model::{ResourceVersion, Timestamp};
-use strandline_redact::{CleanError, Identity, Rules, TypeMeta, clean, identify};
+use strandline_redact::{CleanError, Identity, Rules, TypeMeta, clean_value, identify};
 use strandline_syntax::diagnostics::of_json;
 
 /// A page of a list.
@@ -80,11 +80,14 @@ struct RawLine<'a> {
 pub(super) fn parse_line(bytes: &[u8], defaults: TypeMeta<'_>, rules: &Rules) -> WatchLine {
     let garbage = |reason| WatchLine::Undecodable { reason, resource_version: None, object: None };
     // Bytes that are not UTF-8 can only occur within strings, so the object stays readable without them.
-    let text = String::from_utf8_lossy(bytes);
+    let text = match std::str::from_utf8(bytes) {
+        Ok(text) => Cow::Borrowed(text),
+        Err(_) => String::from_utf8_lossy(bytes),
+    };
     let Ok(line) = serde_json::from_str::<RawLine<'_>>(&text) else { return garbage("syntax") };
     let raw = line.object.get();
     match &*line.kind {
-        "ADDED" | "MODIFIED" => match applied(raw, defaults, rules) {
+        "ADDED" | "MODIFIED" => match applied(line.object, defaults, rules) {
             Ok(observed) => {
                 let at = match &observed {
                     Observed::Applied(object) => observed_at(object),
@@ -122,8 +125,8 @@ pub(super) fn parse_line(bytes: &[u8], defaults: TypeMeta<'_>, rules: &Rules) ->
 }
 
 /// Makes an object ready for the log.
-pub(super) fn applied(raw: &str, defaults: TypeMeta<'_>, rules: &Rules) -> Result<Observed, CleanError> {
-    clean(raw, defaults, rules).map(Observed::Applied)
+pub(super) fn applied(raw: &RawValue, defaults: TypeMeta<'_>, rules: &Rules) -> Result<Observed, CleanError> {
+    clean_value(raw, defaults, rules).map(Observed::Applied)
 }
 
 /// An object of which no more is known than that it exists.

@@ -27,7 +27,7 @@ impl Lines {
     /// The next whole line without its end, skipping empty ones; once a line was too long, only that.
     pub(super) fn next(&mut self) -> Result<Option<Bytes>, TooLong> {
         while !self.broken {
-            let Some(found) = self.buffer[self.searched..].iter().position(|&b| b == b'\n') else {
+            let Some(found) = memchr::memchr(b'\n', &self.buffer[self.searched..]) else {
                 self.searched = self.buffer.len();
                 self.broken = self.buffer.len() > self.longest;
                 return if self.broken { Err(TooLong) } else { Ok(None) };

@@ -7,6 +7,7 @@ use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess,
 use serde_json::Value;
 
 use super::Name;
+use super::cursor::Cursor;
 
 /// What is wanted of a value; everything else in it is passed over.
 #[derive(Clone, Copy, Debug)]
@@ -38,12 +39,11 @@ pub enum Picked<'a> {
     Each(Vec<Picked<'a>>),
 }
 
-/// Picks what is wanted out of a JSON text; [`Picked::Odd`] where that cannot be read.
+/// Picks what is wanted out of a text that was read as JSON before.
 ///
-/// Takes one pass over the text, and as much memory as there is of what is wanted.
+/// Takes one pass over the text, in which all else is passed over unread, and as much memory as there is of what is wanted.
 pub fn pick<'a>(text: &'a str, shape: &Shape) -> Picked<'a> {
-    let mut reader = serde_json::Deserializer::from_str(text);
-    shape.deserialize(&mut reader).unwrap_or(Picked::Odd)
+    shape.pick(&mut Cursor::new(text))
 }
 
 /// Picks what is wanted out of a value.
@@ -81,6 +81,68 @@ impl<'a> Picked<'a> {
     /// Whether nothing stands there.
     pub fn is_absent(&self) -> bool {
         *self == Picked::Absent
+    }
+}
+
+impl Shape {
+    /// Picks it out of the value that comes next, which is passed.
+    fn pick<'a>(&self, cursor: &mut Cursor<'a>) -> Picked<'a> {
+        match (self, cursor.next_byte()) {
+            (Shape::Text, Some(b'"')) => unquoted(cursor.value()).map_or(Picked::Odd, Picked::Text),
+            (Shape::Texts, Some(b'{')) => texts_of(cursor.value()).map_or(Picked::Odd, Picked::Texts),
+            (Shape::Members(wanted), _) if cursor.enter(b'{') => {
+                let mut found = Vec::new();
+                while let Some(name) = cursor.name() {
+                    let name = name.read().unwrap_or_default();
+                    match wanted.iter().find(|(wanted, _)| *wanted == name) {
+                        Some((name, shape)) => note(&mut found, name, shape.pick(cursor)),
+                        None => drop(cursor.value()),
+                    }
+                }
+                Picked::Members(found)
+            }
+            (Shape::Each(shape), _) if cursor.enter(b'[') => {
+                let mut items = Vec::new();
+                while cursor.has_item() {
+                    items.push(shape.pick(cursor));
+                }
+                Picked::Each(items)
+            }
+            (_, byte) => {
+                cursor.value();
+                if byte == Some(b'n') { Picked::Absent } else { Picked::Odd }
+            }
+        }
+    }
+}
+
+/// What a string token says; none where its escapes make no sense.
+fn unquoted(raw: &str) -> Option<Cow<'_, str>> {
+    match raw.contains('\\') {
+        true => serde_json::from_str::<String>(raw).ok().map(Cow::Owned),
+        false => raw.strip_prefix('"')?.strip_suffix('"').map(Cow::Borrowed),
+    }
+}
+
+/// The members of an object all of which are texts.
+fn texts_of(text: &str) -> Option<Vec<(Cow<'_, str>, Cow<'_, str>)>> {
+    let mut cursor = Cursor::new(text);
+    let (mut found, mut all) = (Vec::new(), cursor.enter(b'{'));
+    while all && let Some(name) = cursor.name() {
+        let text = (cursor.next_byte() == Some(b'"')).then(|| unquoted(cursor.value())).flatten();
+        match (name.read(), text) {
+            (Ok(name), Some(text)) => found.push((name, text)),
+            _ => all = false,
+        }
+    }
+    all.then_some(found)
+}
+
+/// Of members with the same name the last one counts.
+fn note<'a>(found: &mut Vec<(&'static str, Picked<'a>)>, name: &'static str, value: Picked<'a>) {
+    match found.iter_mut().find(|(of, _)| *of == name) {
+        Some((_, before)) => *before = value,
+        None => found.push((name, value)),
     }
 }
 
@@ -148,7 +210,6 @@ impl<'de> Visitor<'de> for &Shape {
     }
 }
 
-/// Of members with the same name the last one counts.
 fn members<'de, A: MapAccess<'de>>(
     wanted: &'static [(&'static str, Shape)],
     mut map: A,
@@ -159,11 +220,7 @@ fn members<'de, A: MapAccess<'de>>(
             map.next_value::<IgnoredAny>()?;
             continue;
         };
-        let value = map.next_value_seed(shape)?;
-        match found.iter_mut().find(|(of, _)| of == name) {
-            Some((_, before)) => *before = value,
-            None => found.push((name, value)),
-        }
+        note(&mut found, name, map.next_value_seed(shape)?);
     }
     Ok(Picked::Members(found))
 }
@@ -186,6 +243,8 @@ fn passed_over<'de, A: MapAccess<'de>>(mut map: A) -> Result<Picked<'de>, A::Err
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     const SHAPE: Shape = Shape::Members(&[
@@ -230,9 +289,48 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_json_is_odd() {
-        for text in ["", "{", r#"{"name": "#, r#"{"name": "\ud800"}"#] {
-            assert_eq!(pick(text, &SHAPE), Picked::Odd, "{text}");
+    fn a_text_of_which_the_escapes_make_no_sense_is_odd_and_costs_nothing_beside_it() {
+        let picked = pick(
+            r#"{"name": "\ud800", "\ud801": 1, "labels": {"a": "\ud800"}, "volumes": [{"secret": "s"}]}"#,
+            &SHAPE,
+        );
+        assert_eq!((picked.get("name"), picked.get("labels")), (&Picked::Odd, &Picked::Odd));
+        assert_eq!(picked.items_of("volumes").len(), 1);
+    }
+
+    proptest! {
+        #[test]
+        fn a_text_is_picked_like_its_value(
+            names in prop::collection::vec("name|labels|volumes|secret|x", 0..6), values in prop::collection::vec(value(), 6),
+        ) {
+            let members: serde_json::Map<_, _> = names.into_iter().zip(values).collect();
+            let value = Value::Object(members);
+            for text in [value.to_string(), serde_json::to_string_pretty(&value).unwrap_or_default()] {
+                prop_assert_eq!(pick(&text, &SHAPE), pick_value(&value, &SHAPE));
+            }
         }
+
+        #[test]
+        fn any_text_is_picked_from(text in ".{0,200}|[\\[\\]{}\",:\\\\a1 ]{0,200}") {
+            for shape in [Shape::Text, Shape::Texts, SHAPE, Shape::Each(&SHAPE)] {
+                pick(&text, &shape);
+            }
+        }
+    }
+
+    fn value() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<i64>().prop_map(Value::from),
+            any::<f64>().prop_map(Value::from),
+            "[a-z\"\\\\{},\\[é\n]{0,8}".prop_map(Value::from),
+        ];
+        leaf.prop_recursive(3, 20, 4, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+                prop::collection::vec(("name|secret|x", inner), 0..4)
+                    .prop_map(|members| Value::Object(members.into_iter().collect())),
+            ]
+        })
     }
 }

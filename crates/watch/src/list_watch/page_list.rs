@@ -73,7 +73,7 @@ impl<S: Sink> ListWatch<S> {
                 let result = if item.get().len() > self.settings.limits.line_bytes {
                     Err("too_large")
                 } else {
-                    applied(item.get(), self.defaults(), &self.settings.rules).map_err(|error| error.code())
+                    applied(item, self.defaults(), &self.settings.rules).map_err(|error| error.code())
                 };
                 match result {
                     Ok(object) => observed.push(object),
