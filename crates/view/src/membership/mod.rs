@@ -18,8 +18,9 @@ use self::rows::{Belonging, Belongs, Why};
 pub(super) use self::targets::Targets;
 use super::addresses::address;
 use super::context::Apply;
+use super::owners::{self, Around};
 use super::presence::{Presence, presence};
-use super::{labels, owners, ruleset};
+use super::{labels, ruleset};
 use strandline_model::{Health, ResourceId};
 
 /// Environments through which a resource may no longer belong by its owners.
@@ -40,11 +41,11 @@ pub(super) fn settle(
     // It may have lost an owner.
     let current = at.had(id, |at| rows::current(at, id))?;
     let doubts = current.keys().copied().collect();
-    let moved = settle_one(at, id, (current, after), &doubts, &mut queue)?;
+    let Settled { moved, owned: below } = settle_one(at, id, (current, after), &doubts, &mut queue)?;
     // What it owns may be waiting for it to arrive, or lose it.
     let (came, went) = (before == Presence::Absent, after == Presence::Absent);
     if (came || went) && !moved {
-        enqueue(at, id, &Doubts::new(), &mut queue)?;
+        queue.extend(below.into_iter().map(|id| (id, Doubts::new())));
     }
     for id in owned {
         let doubts = rows::current(at, id)?.into_keys().collect();
@@ -82,25 +83,29 @@ fn drain(at: &mut Apply<'_>, mut queue: Queue) -> rusqlite::Result<()> {
     Ok(())
 }
 
-fn enqueue(at: &Apply<'_>, owner: ResourceId, lost: &Doubts, queue: &mut Queue) -> rusqlite::Result<()> {
-    queue.extend(owners::owned(at, owner)?.into_iter().map(|id| (id, lost.clone())));
-    Ok(())
+/// What came of settling a resource.
+struct Settled {
+    /// Whether its environments changed; then what it owns is queued.
+    moved: bool,
+    /// What it owns.
+    owned: BTreeSet<ResourceId>,
 }
 
-/// Settles one resource, given to what it belongs and whether it is there; if its environments changed, queues what it owns and returns true.
+/// Settles one resource, given to what it belongs and whether it is there; if its environments changed, queues what it owns.
 fn settle_one(
     at: &mut Apply<'_>,
     id: ResourceId,
     (current, presence): (Belonging, Presence),
     doubts: &Doubts,
     queue: &mut Queue,
-) -> rusqlite::Result<bool> {
+) -> rusqlite::Result<Settled> {
+    let Around { owners, owned } = owners::around(at, id)?;
     let mut wanted = match presence {
         Presence::Absent => Belonging::new(),
-        Presence::Present(health) => wanted(at, id, health)?,
+        Presence::Present(health) => wanted(at, id, health, owners)?,
     };
     if current.is_empty() && wanted.is_empty() {
-        return Ok(false);
+        return Ok(Settled { moved: false, owned });
     }
     for (&environment, belongs) in &current {
         let by_owners = wanted.get(&environment).is_some_and(|wanted| wanted.why == Why::Owned);
@@ -118,9 +123,9 @@ fn settle_one(
         current.keys().filter(|environment| !wanted.contains_key(environment)).copied().collect();
     let moved = !current.keys().eq(wanted.keys());
     if moved {
-        enqueue(at, id, &lost, queue)?;
+        queue.extend(owned.iter().map(|id| (*id, lost.clone())));
     }
-    Ok(moved)
+    Ok(Settled { moved, owned })
 }
 
 /// A resource and all above it that hold an environment, unless one of them matches it; then nothing.
@@ -128,7 +133,7 @@ fn baseless(at: &Apply<'_>, id: ResourceId, environment: i64) -> rusqlite::Resul
     let mut met = BTreeSet::from([id]);
     let mut waiting = vec![id];
     while let Some(next) = waiting.pop() {
-        for owner in owners::owners(at, next)? {
+        for owner in owners::around(at, next)?.owners {
             if met.contains(&owner) {
                 continue;
             }
@@ -157,20 +162,26 @@ fn leave(
         let mut wanted = current.clone();
         if wanted.remove(&environment).is_some() {
             rows::replace(at, id, &current, &wanted)?;
-            enqueue(at, id, &Doubts::from([environment]), queue)?;
+            let owned = owners::around(at, id)?.owned;
+            queue.extend(owned.into_iter().map(|id| (id, Doubts::from([environment]))));
         }
     }
     Ok(())
 }
 
 /// What a resource with this health is to belong to: where a target matches it, and where its owners belong.
-fn wanted(at: &Apply<'_>, id: ResourceId, health: Option<Health>) -> rusqlite::Result<Belonging> {
+fn wanted(
+    at: &Apply<'_>,
+    id: ResourceId,
+    health: Option<Health>,
+    owners: BTreeSet<ResourceId>,
+) -> rusqlite::Result<Belonging> {
     let mut wanted = Belonging::new();
     for environment in rows::matching(at, id)? {
         let belongs = Belongs { why: Why::Matches, owner: None, counted: false, health };
         wanted.insert(environment, belongs);
     }
-    for owner in owners::owners(at, id)? {
+    for owner in owners {
         for environment in rows::current(at, owner)?.into_keys() {
             let by_owner = Belongs { why: Why::Owned, owner: Some(owner), counted: false, health };
             wanted.entry(environment).or_insert(by_owner).owner.get_or_insert(owner);
