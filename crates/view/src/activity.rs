@@ -106,8 +106,8 @@ pub(super) fn write_event(at: &mut Apply<'_>, event: i64, is_new: bool) -> rusql
     for environment in environments {
         insert(at, environment, what, event)?;
         said.write(at, environment)?;
-        if is_new && what == Happening::Warned {
-            feed::insert(at, environment, what, event, None)?;
+        if is_new {
+            feed::insert_warning(at, environment, &said)?;
         }
     }
     Ok(())
@@ -143,9 +143,7 @@ fn insert_earlier_events(
         let (what, event) = (kind_of_event(said), said.event);
         insert(at, environment, what, event)?;
         said.write_earlier(at, environment)?;
-        if what == Happening::Warned {
-            feed::insert(at, environment, what, event, None)?;
-        }
+        feed::insert_warning(at, environment, said)?;
     }
     Ok(())
 }

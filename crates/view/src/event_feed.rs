@@ -10,6 +10,7 @@ use rusqlite::params;
 
 use super::columns::OPEN;
 use super::context::Apply;
+use strandline_model::Timestamp;
 use strandline_object::kube_event::EventType;
 
 /// Part of a digest of a reason, without regard to case: reasons with another mark are others.
@@ -23,11 +24,11 @@ pub fn reason_mark(reason: &str) -> i64 {
 pub(super) struct Said {
     pub(super) event: i64,
     pub(super) offset: i64,
-    said_at: i64,
+    pub(super) said_at: Timestamp,
     reason_mark: i64,
     pub(super) is_warning: bool,
     /// The offset and the time of the count before it.
-    before: Option<(i64, i64)>,
+    before: Option<(i64, Timestamp)>,
 }
 
 impl Said {

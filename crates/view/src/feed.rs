@@ -11,11 +11,13 @@ use rusqlite::params;
 
 use super::activity_draft::Request;
 use super::context::Apply;
+use super::event_feed::Said;
 use super::presence::Presence;
 use strandline_model::{ChangedBy, DeletionCause, Happening, Timestamp};
 use strandline_object::Object;
 
-/// What is seen for the first time so long after it was created was there before it was watched.
+/// What is seen for the first time so long after it was created was there before it was watched; and clusters keep what
+/// they report no longer than this.
 const NEW: Duration = Duration::from_secs(3600);
 
 /// Members of an object that do not say what is asked of it.
@@ -78,6 +80,15 @@ pub(super) fn note_deleted(at: &mut Apply<'_>, cause: &DeletionCause) {
     if is_seen && at.activity.spec.0.is_some() {
         at.activity.request = Some(Request { manager: None });
     }
+}
+
+/// Writes a Warning for an environment, unless it was said long ago: an environment that is declared today has not seen what
+/// its resources went through before.
+pub(super) fn insert_warning(at: &Apply<'_>, environment: i64, said: &Said) -> rusqlite::Result<()> {
+    if !said.is_warning || said.said_at.plus(NEW) < at.observed_at {
+        return Ok(());
+    }
+    insert(at, environment, Happening::Warned, said.event, None)
 }
 
 /// Writes an entry for an environment.

@@ -142,6 +142,19 @@ fn a_scope_reads_the_changes_of_its_environments_alone() {
 }
 
 #[test]
+fn a_warning_comes_up_with_what_it_is_about_unless_it_was_said_long_ago() {
+    let pod = Thing { app: "web".into(), ..Thing::pod("east", "shop", "web-1") };
+    let after = |minutes: usize| {
+        let before = [Event::Apply(pod.clone()), say(&pod, "BackOff", 1)];
+        let waiting = std::iter::repeat_n(Event::Nothing, minutes - 1);
+        let world = World::new(before.into_iter().chain(waiting).chain([Event::Declare(environments())]));
+        let filter = ChangesFilter { kinds: vec![FeedKind::Warning], ..ChangesFilter::default() };
+        all(&world, &filter).len()
+    };
+    assert_eq!((after(10), after(60), after(61)), (1, 1, 0));
+}
+
+#[test]
 fn the_newest_changes_are_read_without_a_look_at_the_rest() {
     let world = World::new(small_history());
     let view = world.view();
