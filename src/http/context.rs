@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use http::header::{AUTHORIZATION, COOKIE, PROXY_AUTHORIZATION};
 use http::{HeaderMap, Method};
 
+use super::accept::accepts;
 use super::load::Account;
 
 /// Headers that hold credentials.
@@ -52,6 +53,11 @@ impl Context {
     /// A header's text; none when absent or not text.
     pub fn header(&self, name: impl http::header::AsHeaderName) -> Option<&str> {
         self.headers.get(name).and_then(|value| value.to_str().ok())
+    }
+
+    /// Whether the caller takes an answer of this content type, as who names none takes any.
+    pub fn takes(&self, content_type: &str) -> bool {
+        accepts(&self.headers, content_type)
     }
 
     /// Whether the caller asks for this media type by name.

@@ -14,7 +14,6 @@ use http::{Method, Request, StatusCode, Uri};
 use hyper::body::{Body, Incoming};
 use tower_service::Service;
 
-use super::accept::accepts;
 use super::context::Context;
 use super::host::Hosts;
 use super::load::Account;
@@ -144,7 +143,7 @@ fn acceptable(response: Response, context: &Context) -> Response {
     let chosen = response.extensions().get::<Chosen>().is_some();
     let reads = matches!(context.method, Method::GET | Method::HEAD) && !chosen;
     let content_type = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
-    let refused = content_type.filter(|content_type| !accepts(&context.headers, content_type));
+    let refused = content_type.filter(|content_type| !context.takes(content_type));
     match refused {
         Some(content_type) if reads && response.status() == StatusCode::OK => {
             let detail = format!("the answer is {content_type}, which `Accept` does not name");

@@ -186,6 +186,10 @@ fn elsewhere(problem: &Problem, context: &Context) -> Vec<(&'static str, String)
 }
 
 fn failure(problem: Problem, context: &Context) -> Response {
+    // Whoever takes no page is no browser.
+    if !context.takes(HTML) {
+        return respond::problem(problem, context);
+    }
     if let Some(response) = login::instead(&problem, context) {
         return response;
     }

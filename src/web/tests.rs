@@ -262,6 +262,21 @@ async fn pages_and_the_api_stand_side_by_side() {
 }
 
 #[tokio::test]
+async fn who_takes_no_page_is_told_of_a_problem_in_json() {
+    for (accept, kind) in [
+        ("application/json", "application/problem+json"),
+        ("application/json, */*;q=0.1", "text/html; charset=utf-8"),
+        ("text/html", "text/html; charset=utf-8"),
+    ] {
+        for (path, status) in [("/nothing", 404), ("/environments/%00", 400)] {
+            let (got, headers, _) = ask(path, &[("accept", accept)]).await;
+            let got = (got, headers["content-type"].to_str().unwrap_or_default());
+            assert_eq!(got, (status, kind), "{path} for {accept}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn the_style_sheet_is_kept_for_ever_under_its_version_only() {
     let (_, headers, _) = ask(&super::assets::STYLE.address(), &[]).await;
     assert!(headers["cache-control"].to_str().is_ok_and(|value| value.contains("immutable")));
