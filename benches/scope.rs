@@ -182,7 +182,7 @@ const QUESTIONS: [(&str, Mark, Ask); 12] = [
             .items
             .len()
     }),
-    ("coverage of 100 kinds", Mark::None, |runtime, queries, scope| {
+    ("coverage of 100 kinds", TWICE, |runtime, queries, scope| {
         let filter = CoverageFilter::default();
         runtime
             .block_on(queries.ask(scope, At::Now, ListCoverage::new(&filter, &hundred())))

@@ -492,6 +492,17 @@ CREATE TABLE resource_count (
     PRIMARY KEY (kind_id, namespace)
 ) STRICT, WITHOUT ROWID;
 
+-- The same of what belongs to environments, by the environments to which it belongs together: so each is counted once for who
+-- sees any of them. A row without resources tells when the last of them changed.
+CREATE TABLE home_count (
+    kind_id     INTEGER NOT NULL,
+    home        ANY  NOT NULL,            -- the number of an environment; JSON: a list of several
+    namespace   TEXT NOT NULL,
+    total       INTEGER NOT NULL,
+    last_offset INTEGER NOT NULL,
+    PRIMARY KEY (kind_id, home, namespace)
+) STRICT, WITHOUT ROWID;
+
 -- What environments showed over time, a row for each time that it moved. Until grace_until, a Progressing one shows as
 -- grace_state.
 CREATE TABLE environment_health (

@@ -7,7 +7,9 @@ use super::context::{Apply, Cache, Rules, Touched};
 use super::links::Known;
 use super::presence::Presence;
 use super::resources::{Applied, State};
-use super::{activity, catalog, coverage, due, environment_health, feed, kube_events, membership, resources};
+use super::{
+    activity, catalog, coverage, due, environment_health, feed, homes, kube_events, membership, resources,
+};
 use strandline_health_lua::Judge;
 use strandline_model::{Change, Offset, Record, ResourceKey, Timestamp};
 use strandline_object::kube_event::{self, KubeEvent};
@@ -132,6 +134,7 @@ fn begin<'a>(
 /// What follows from all that a change has moved.
 fn end(mut at: Apply<'_>) -> rusqlite::Result<Touched> {
     environment_health::settle(&mut at)?;
+    homes::count(&mut at)?;
     activity::write(&mut at)?;
     Ok(at.touched)
 }

@@ -22,6 +22,7 @@ mod examine;
 mod feed;
 mod file;
 mod floors;
+mod homes;
 mod ids;
 mod images;
 mod inventories;

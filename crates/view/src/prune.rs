@@ -273,7 +273,7 @@ fn unused(table: &str, by: &str, column: &str) -> String {
 }
 
 /// What only intervals need, or what they count.
-fn dependents(any_kinds: bool) -> [(&'static str, String); 17] {
+fn dependents(any_kinds: bool) -> [(&'static str, String); 18] {
     let kept = "(SELECT max(from_offset) FROM stretch WHERE from_offset <= :floor)";
     let of_no_audience =
         |table: &str| format!("NOT EXISTS (SELECT 1 FROM audience u WHERE u.id = {table}.audience)");
@@ -320,6 +320,7 @@ fn dependents(any_kinds: bool) -> [(&'static str, String); 17] {
                 AND h.environment_id = happening_count.environment_id)"
                 .to_owned(),
         ),
+        ("home_count", "total = 0 AND last_offset <= :floor".to_owned()),
         ("far", unused("far", "edge", "far_id")),
         (
             "agent_deployment",

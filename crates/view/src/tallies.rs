@@ -1,24 +1,27 @@
 //! What is counted with every change, and written once with the transaction: resources by kind and namespace with
-//! the last change of one, and what happened to environments by the hour.
+//! the last change of one, also by the environments to which they belong, and what happened to environments by the hour.
 //!
-//! Counts of resources are exact at the checkpoint alone; for a past time, or a scope, versions are counted. A test
+//! Counts of resources are exact at the checkpoint alone; for a past time versions are counted. A test
 //! compares both with the same fold.
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use rusqlite::types::Value;
 use rusqlite::{Connection, params};
 
+use super::homes::Home;
 use strandline_model::{Happening, Hour, Offset};
 
 /// What was counted since the last transaction.
 #[derive(Debug, Default)]
 pub(super) struct Tallies {
     resources: BTreeMap<i64, BTreeMap<String, Resources>>,
+    at_home: BTreeMap<(i64, Home), BTreeMap<String, Resources>>,
     happenings: BTreeMap<(i64, Hour), [i64; Happening::ALL.len()]>,
 }
 
 /// Resources of one kind and namespace.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Resources {
     /// By how many there are more.
     by: i64,
@@ -34,6 +37,21 @@ impl Tallies {
             Some(resources) => *resources = Resources { by: resources.by + by, last: at },
             None => drop(of_kind.insert(namespace.to_owned(), Resources { by, last: at })),
         }
+    }
+
+    /// The same of a resource of a kind that belongs to these environments, if to any; of one that changed no more than
+    /// these, it may be from before.
+    pub(super) fn add_at_home(
+        &mut self,
+        (kind, home): (i64, &Home),
+        namespace: &str,
+        by: i64,
+        changed: Option<Offset>,
+    ) {
+        let here = self.at_home.entry((kind, home.clone())).or_default();
+        let known = here.get(namespace).copied().unwrap_or_default();
+        let last = known.last.max(changed.unwrap_or_default());
+        here.insert(namespace.to_owned(), Resources { by: known.by + by, last });
     }
 
     /// Counts what happened to an environment.
@@ -69,6 +87,17 @@ impl Tallies {
         for (kind, namespaces) in std::mem::take(&mut self.resources) {
             for (namespace, Resources { by, last }) in namespaces {
                 statement.execute(params![kind, namespace, by, last])?;
+            }
+        }
+        let sql = "INSERT INTO home_count (kind_id, home, namespace, total, last_offset) VALUES (?1, ?2, ?3, ?4, ?5)
+            ON CONFLICT DO UPDATE SET total = total + excluded.total, last_offset = max(last_offset, excluded.last_offset)";
+        let mut statement = connection.prepare_cached(sql)?;
+        for ((kind, home), namespaces) in std::mem::take(&mut self.at_home) {
+            let of_one = home.first().filter(|_| home.len() == 1);
+            let home = of_one
+                .map_or_else(|| Value::from(serde_json::json!(home).to_string()), |one| Value::from(*one));
+            for (namespace, Resources { by, last }) in namespaces {
+                statement.execute(params![kind, home, namespace, by, last])?;
             }
         }
         let sql = "INSERT INTO happening_count (environment_id, hour, changed, created, joined, deleted, parted, said,

@@ -3,6 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use proptest::prelude::*;
+
+use super::scope::events;
 use super::*;
 use strandline_model::{CoverageState, Kind, Offset, WatchKey};
 
@@ -243,6 +246,36 @@ fn a_scope_is_told_only_of_its_places_and_counts_only_what_it_sees() {
         }
     }
     assert!(counts.len() > 3, "the world holds several counts: {counts:?}");
+}
+
+proptest! {
+    #![proptest_config(strandline_testkit::cases(8))]
+
+    /// What is counted of now is found in the past, where all is looked through one by one: after each step a scope is told what it is
+    /// told of that offset later.
+    #[test]
+    fn what_is_counted_for_a_scope_is_found_one_by_one(events in events()) {
+        let scopes = [vec!["shop/web"], vec!["shop/db"], vec!["ops/tools", "shop/web"]]
+            .map(|projects| Scope::projects(projects.into_iter().map(str::to_owned)));
+        let told = |world: &World, at| scopes.each_ref().map(|scope| {
+            let items = block_on(all(world, scope, at));
+            let one = |item: WatchCoverage| {
+                (item.watch.to_string(), item.resources, item.last_change.map(|change| change.offset))
+            };
+            items.into_iter().map(one).collect::<Vec<_>>()
+        });
+        let mut world = World::new([]);
+        let mut counted = Vec::new();
+        for event in events {
+            world.go_on([event]);
+            counted.push((world.heads[world.last()], told(&world, At::Now)));
+        }
+        world.go_on([Event::Declare(Vec::new())]);
+        for (offset, counted) in counted {
+            let found = told(&world, At::Offset(offset));
+            prop_assert_eq!(counted, found, "at {}", offset);
+        }
+    }
 }
 
 #[test]

@@ -18,6 +18,7 @@ use self::rows::{Belonging, Belongs, Why};
 pub(super) use self::targets::Targets;
 use super::addresses::address;
 use super::context::Apply;
+use super::homes::Home;
 use super::owners::{self, Around};
 use super::presence::{Presence, presence};
 use super::{labels, ruleset};
@@ -65,6 +66,11 @@ pub(super) fn rejudge(at: &mut Apply<'_>, id: ResourceId, health: Option<Health>
         current.iter().map(|(environment, belongs)| (*environment, Belongs { health, ..belongs.clone() }));
     let wanted = wanted.collect();
     rows::replace(at, id, &current, &wanted)
+}
+
+/// The environments to which a resource belongs.
+pub(super) fn home(at: &Apply<'_>, id: ResourceId) -> rusqlite::Result<Home> {
+    Ok(rows::current(at, id)?.into_keys().collect())
 }
 
 /// Settles resources whose own state did not change, and what depends on them.
@@ -118,7 +124,6 @@ fn settle_one(
         }
     }
     rows::replace(at, id, &current, &wanted)?;
-    at.activity.set_environments(id, wanted.keys());
     let lost: Doubts =
         current.keys().filter(|environment| !wanted.contains_key(environment)).copied().collect();
     let moved = !current.keys().eq(wanted.keys());

@@ -120,6 +120,7 @@ pub(super) fn replace(
     current: &Belonging,
     wanted: &Belonging,
 ) -> rusqlite::Result<()> {
+    at.activity.set_environments(id, wanted.keys());
     if current == wanted {
         return Ok(());
     }

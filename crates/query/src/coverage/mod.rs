@@ -1,6 +1,8 @@
 //! How every kind of every cluster was followed: what the watches saw, and when they saw nothing.
 
-use std::collections::{BTreeSet, HashMap};
+mod sight;
+
+use std::collections::HashMap;
 
 use rusqlite::{Connection, Row, named_params};
 use serde::Serialize;
@@ -8,11 +10,11 @@ use serde::Serialize;
 use crate::concerns::Concerns;
 use crate::error::Result;
 use crate::filters::{CoverageFilter, PageRequest};
-use crate::history::told;
+use crate::kept::Kept;
 use crate::moment::Moment;
 use crate::page::Start;
 use crate::question::{Context, Question};
-use crate::scope::{ResolvedScope, in_sight, looked_at, one_of};
+use crate::scope::{ResolvedScope, looked_at, one_of};
 use crate::words::{Of, Words};
 use crate::{gaps, kinds};
 use strandline_log::{Cursor, LogReader};
@@ -46,8 +48,8 @@ impl Question for ListCoverage {
     }
 
     fn answer(&self, context: Context<'_>) -> Result<Self::Answer> {
-        let Context { view, log, moment, scope, start, .. } = context;
-        list(view, log, &moment, scope, &self.filter, &start)
+        let Context { view, log, moment, scope, kept, start } = context;
+        list((view, kept), log, &moment, scope, &self.filter, &start)
     }
 }
 
@@ -56,7 +58,7 @@ const NOW: &str = "now";
 
 /// A page of watches.
 fn list(
-    view: &Connection,
+    (view, kept): (&Connection, &Kept),
     log: &mut LogReader,
     moment: &Moment,
     scope: &ResolvedScope,
@@ -74,7 +76,7 @@ fn list(
     let in_sight = if scope.is_everything() {
         None
     } else {
-        Some(held_in_sight(view, moment, scope, items.iter().map(|(kind, _)| *kind).collect())?)
+        Some(sight::held((view, kept), moment, scope, &items.iter().map(|(kind, _)| *kind).collect())?)
     };
     for (kind, item) in &mut items {
         item.gaps = gaps_of_watch(view, moment, *kind, &item.watch.namespace)?;
@@ -225,40 +227,6 @@ fn held(view: &Connection, moment: &Moment, kind: i64, namespace: &str) -> Resul
         WHERE r.kind_id = :kind AND (:namespace = '' OR r.namespace = :namespace))";
     let params = named_params! { ":kind": kind, ":namespace": namespace, ":at": moment.offset.as_i64() };
     Ok(view.prepare_cached(sql)?.query_row(params, Held::from_row)?)
-}
-
-/// The same as far as a scope may see it, of several kinds: by kind and namespace, from what its environments ever held.
-pub(super) const HELD_IN_SIGHT: &str = concat!(
-    "SELECT sum(there), max(last), kind_id, namespace FROM (SELECT r.kind_id, r.namespace,
-        (SELECT v.from_offset FROM version v WHERE v.resource_id = r.id AND v.from_offset <= :at AND ",
-    told!(),
-    "   ORDER BY v.from_offset DESC LIMIT 1) AS last,
-        (SELECT v.deleted = 0 FROM version v WHERE v.resource_id = r.id AND v.from_offset <= :at
-            ORDER BY v.from_offset DESC LIMIT 1)
-        AND ",
-    in_sight!(),
-    " AS there
-        FROM (SELECT DISTINCT m.resource_id FROM temp.sight_reads s
-            CROSS JOIN environment_audience e INDEXED BY environment_audience_by_audience
-                ON e.audience = s.audience AND e.from_offset <= :at
-            CROSS JOIN membership m ON m.environment_id = e.environment_id
-                AND m.kind_id IN (SELECT value FROM json_each(:kinds))) held
-        CROSS JOIN resource r ON r.id = held.resource_id) GROUP BY kind_id, namespace"
-);
-
-/// What a scope may see of the kinds of some watches, by kind and namespace.
-fn held_in_sight(
-    view: &Connection,
-    moment: &Moment,
-    scope: &ResolvedScope,
-    kinds: BTreeSet<i64>,
-) -> Result<Vec<((i64, String), Held)>> {
-    let mut statement = view.prepare_cached(HELD_IN_SIGHT)?;
-    let params = named_params! {
-        ":kinds": serde_json::json!(kinds).to_string(), ":at": moment.offset.as_i64(), ":scope": scope.as_sql(),
-    };
-    let rows = statement.query_map(params, |row| Ok(((row.get(2)?, row.get(3)?), Held::from_row(row)?)))?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
 /// Adds when each watch last heard of its cluster, which only the log's cursors know and only for now.
