@@ -1,12 +1,9 @@
 //! Some members of a JSON text, picked out of it without building the rest.
 
 use std::borrow::Cow;
-use std::fmt;
 
-use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 
-use super::Name;
 use super::cursor::Cursor;
 
 /// What is wanted of a value; everything else in it is passed over.
@@ -48,7 +45,25 @@ pub fn pick<'a>(text: &'a str, shape: &Shape) -> Picked<'a> {
 
 /// Picks what is wanted out of a value.
 pub fn pick_value<'v>(value: &'v Value, shape: &Shape) -> Picked<'v> {
-    shape.deserialize(value).unwrap_or(Picked::Odd)
+    match (shape, value) {
+        (_, Value::Null) => Picked::Absent,
+        (Shape::Text, Value::String(text)) => Picked::Text(Cow::Borrowed(text)),
+        (Shape::Texts, Value::Object(members)) => {
+            let one = |(name, text): (&'v String, &'v Value)| Some((name.into(), text.as_str()?.into()));
+            members.iter().map(one).collect::<Option<_>>().map_or(Picked::Odd, Picked::Texts)
+        }
+        (Shape::Members(wanted), Value::Object(members)) => {
+            let one = |(name, value): (&'v String, &'v Value)| {
+                let (name, shape) = wanted.iter().find(|(wanted, _)| wanted == name)?;
+                Some((*name, pick_value(value, shape)))
+            };
+            Picked::Members(members.iter().filter_map(one).collect())
+        }
+        (Shape::Each(shape), Value::Array(items)) => {
+            Picked::Each(items.iter().map(|item| pick_value(item, shape)).collect())
+        }
+        _ => Picked::Odd,
+    }
 }
 
 impl<'a> Picked<'a> {
@@ -144,101 +159,6 @@ fn note<'a>(found: &mut Vec<(&'static str, Picked<'a>)>, name: &'static str, val
         Some((_, before)) => *before = value,
         None => found.push((name, value)),
     }
-}
-
-impl<'de> DeserializeSeed<'de> for &Shape {
-    type Value = Picked<'de>;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
-        deserializer.deserialize_any(self)
-    }
-}
-
-impl<'de> Visitor<'de> for &Shape {
-    type Value = Picked<'de>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a value")
-    }
-
-    fn visit_unit<E>(self) -> Result<Self::Value, E> {
-        Ok(Picked::Absent)
-    }
-
-    fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
-        Ok(Picked::Odd)
-    }
-
-    fn visit_i64<E>(self, _: i64) -> Result<Self::Value, E> {
-        Ok(Picked::Odd)
-    }
-
-    fn visit_u64<E>(self, _: u64) -> Result<Self::Value, E> {
-        Ok(Picked::Odd)
-    }
-
-    fn visit_f64<E>(self, _: f64) -> Result<Self::Value, E> {
-        Ok(Picked::Odd)
-    }
-
-    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
-        Ok(if matches!(self, Shape::Text) { Picked::Text(Cow::Borrowed(text)) } else { Picked::Odd })
-    }
-
-    fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
-        Ok(if matches!(self, Shape::Text) { Picked::Text(Cow::Owned(text.to_owned())) } else { Picked::Odd })
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
-        let Shape::Each(shape) = self else {
-            while list.next_element::<IgnoredAny>()?.is_some() {}
-            return Ok(Picked::Odd);
-        };
-        let mut items = Vec::new();
-        while let Some(item) = list.next_element_seed(*shape)? {
-            items.push(item);
-        }
-        Ok(Picked::Each(items))
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
-        match self {
-            Shape::Members(wanted) => members(wanted, map),
-            Shape::Texts => texts(map),
-            Shape::Text | Shape::Each(_) => passed_over(map),
-        }
-    }
-}
-
-fn members<'de, A: MapAccess<'de>>(
-    wanted: &'static [(&'static str, Shape)],
-    mut map: A,
-) -> Result<Picked<'de>, A::Error> {
-    let mut found: Vec<(&'static str, Picked<'de>)> = Vec::new();
-    while let Some(Name(key)) = map.next_key()? {
-        let Some((name, shape)) = wanted.iter().find(|(name, _)| *name == key) else {
-            map.next_value::<IgnoredAny>()?;
-            continue;
-        };
-        note(&mut found, name, map.next_value_seed(shape)?);
-    }
-    Ok(Picked::Members(found))
-}
-
-fn texts<'de, A: MapAccess<'de>>(mut map: A) -> Result<Picked<'de>, A::Error> {
-    let mut found = Vec::new();
-    while let Some(Name(key)) = map.next_key()? {
-        match map.next_value_seed(&Shape::Text)? {
-            Picked::Text(text) => found.push((key, text)),
-            _ => return passed_over(map),
-        }
-    }
-    Ok(Picked::Texts(found))
-}
-
-fn passed_over<'de, A: MapAccess<'de>>(mut map: A) -> Result<Picked<'de>, A::Error> {
-    while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-    Ok(Picked::Odd)
 }
 
 #[cfg(test)]
