@@ -2,7 +2,7 @@
 //!
 //! Why: docs/decisions/0018-scopes-are-part-of-the-sql.md.
 
-use std::collections::HashSet;
+use std::sync::Arc;
 
 use rusqlite::{Connection, OptionalExtension, params};
 use serde::Serialize;
@@ -192,13 +192,16 @@ impl ResolvedScope {
         if self.is_everything() {
             return Ok(Audiences(None));
         }
-        let all = |sql: &str| {
-            view.prepare_cached(sql)?
-                .query_map([], |row| row.get(0))?
-                .collect::<rusqlite::Result<HashSet<i64>>>()
+        let count = |sql: &str| view.prepare_cached(sql)?.query_row([], |row| row.get::<_, i64>(0));
+        let sees = Arc::new(Numbers::read(view, "SELECT audience FROM temp.sight_sees")?);
+        // What it reads, it sees.
+        let reads_all =
+            count("SELECT count(*) FROM temp.sight_sees")? == count("SELECT count(*) FROM temp.sight_reads")?;
+        let reads = match reads_all {
+            true => Arc::clone(&sees),
+            false => Arc::new(Numbers::read(view, "SELECT audience FROM temp.sight_reads")?),
         };
-        let sees = all("SELECT audience FROM temp.sight_sees")?;
-        Ok(Audiences(Some((sees, all("SELECT audience FROM temp.sight_reads")?))))
+        Ok(Audiences(Some((sees, reads))))
     }
 
     /// What `:scope` is bound to.
@@ -230,17 +233,49 @@ impl ResolvedScope {
 }
 
 /// The audiences whose environments a scope sees, and those of which it reads them; none where nothing is hidden.
-pub(super) struct Audiences(Option<(HashSet<i64>, HashSet<i64>)>);
+pub(super) struct Audiences(Option<(Arc<Numbers>, Arc<Numbers>)>);
 
 impl Audiences {
     /// Whether it sees that there is an environment of an audience.
     pub(super) fn see(&self, audience: i64) -> bool {
-        self.0.as_ref().is_none_or(|(sees, _)| sees.contains(&audience))
+        self.0.as_ref().is_none_or(|(sees, _)| sees.have(audience))
     }
 
     /// Whether it may read what an environment of an audience holds.
     pub(super) fn read(&self, audience: i64) -> bool {
-        self.0.as_ref().is_none_or(|(_, reads)| reads.contains(&audience))
+        self.0.as_ref().is_none_or(|(_, reads)| reads.have(audience))
+    }
+}
+
+/// A set of audiences, a bit for each number: the view counts them up from one, so that there are not many more than audiences.
+#[derive(Default)]
+struct Numbers(Vec<u64>);
+
+impl Numbers {
+    /// Reads those that a statement finds.
+    fn read(view: &Connection, sql: &str) -> rusqlite::Result<Self> {
+        let mut statement = view.prepare_cached(sql)?;
+        let mut rows = statement.query([])?;
+        let mut numbers = Numbers::default();
+        while let Some(row) = rows.next()? {
+            let Some((word, bit)) = Self::place(row.get(0)?) else { continue };
+            if numbers.0.len() <= word {
+                numbers.0.resize(word + 1, 0);
+            }
+            numbers.0[word] |= bit;
+        }
+        Ok(numbers)
+    }
+
+    fn have(&self, number: i64) -> bool {
+        let place = Self::place(number);
+        place.is_some_and(|(word, bit)| self.0.get(word).is_some_and(|bits| bits & bit != 0))
+    }
+
+    /// Where the bit of a number is; a number of nothing has none.
+    fn place(number: i64) -> Option<(usize, u64)> {
+        let number = usize::try_from(number).ok()?;
+        Some((number / u64::BITS as usize, 1 << (number % u64::BITS as usize)))
     }
 }
 

@@ -76,7 +76,8 @@ fn list(
     let in_sight = if scope.is_everything() {
         None
     } else {
-        Some(sight::held((view, kept), moment, scope, &items.iter().map(|(kind, _)| *kind).collect())?)
+        let watches = items.iter().map(|(kind, item)| (*kind, item.watch.namespace.clone())).collect();
+        Some(sight::held((view, kept), moment, scope, watches)?)
     };
     for (kind, item) in &mut items {
         item.gaps = gaps_of_watch(view, moment, *kind, &item.watch.namespace)?;
@@ -86,10 +87,7 @@ fn list(
         let namespace = &item.watch.namespace;
         let held = match &in_sight {
             None => held(view, moment, *kind, namespace)?,
-            Some(all) => {
-                let here = |(k, n): &(i64, String)| k == kind && (namespace.is_empty() || n == namespace);
-                Held::sum(all.iter().filter(|(place, _)| here(place)).map(|(_, held)| held))
-            }
+            Some(all) => all.get(&(*kind, namespace.clone())).copied().unwrap_or(Held::NONE),
         };
         item.resources = held.total;
         item.last_change = match held.last {
@@ -195,6 +193,7 @@ fn gaps_of_watch(view: &Connection, moment: &Moment, kind: i64, namespace: &str)
 }
 
 /// What there is of a kind.
+#[derive(Clone, Copy)]
 struct Held {
     total: u64,
     /// The newest change.
@@ -202,9 +201,10 @@ struct Held {
 }
 
 impl Held {
+    const NONE: Held = Held { total: 0, last: None };
+
     fn sum<'a>(all: impl Iterator<Item = &'a Held>) -> Self {
-        let none = Held { total: 0, last: None };
-        all.fold(none, |sum, one| Held { total: sum.total + one.total, last: sum.last.max(one.last) })
+        all.fold(Held::NONE, |sum, one| Held { total: sum.total + one.total, last: sum.last.max(one.last) })
     }
 
     fn from_row(row: &Row<'_>) -> rusqlite::Result<Self> {

@@ -3,7 +3,8 @@
 //! The view counts what belongs to environments, now. Of a past moment, and for a scope that sees little, what its environments
 //! ever had is looked at one by one.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap};
+use std::slice;
 
 use rusqlite::{Connection, named_params};
 
@@ -15,98 +16,136 @@ use crate::moment::Moment;
 use crate::scope::{Audiences, ResolvedScope, in_sight};
 use crate::standings::Standing;
 use strandline_model::Offset;
-use strandline_sqlite::column::unreadable;
+use strandline_sqlite::column::{Count, VIEW, unreadable};
 
-/// A kind, and a namespace of it.
-type Place = (i64, String);
+/// What a watch follows: a kind, and a namespace of it or, where that is empty, all of them.
+pub(super) type Place = (i64, String);
 
-/// What a scope may see of some kinds, by kind and namespace.
+/// What a scope may see of what some watches follow.
 pub(super) fn held(
     (view, kept): (&Connection, &Kept),
     moment: &Moment,
     scope: &ResolvedScope,
-    kinds: &BTreeSet<i64>,
-) -> Result<Vec<(Place, Held)>> {
+    watches: BTreeSet<Place>,
+) -> Result<BTreeMap<Place, Held>> {
     if !moment.is_newest() || scope.is_narrow() {
-        return one_by_one(view, moment, scope, kinds);
+        let all = one_by_one(view, moment, scope, &watches)?;
+        let of = |watch: &Place| {
+            Held::sum(all.iter().filter(|(place, _)| follows(watch, place)).map(|(_, held)| held))
+        };
+        let found = watches.iter().map(of).collect::<Vec<_>>();
+        return Ok(watches.into_iter().zip(found).collect());
     }
     let all = kept.standings.at(view, moment.offset, moment.checkpoint())?;
-    let sight = Sight { all: &all, audiences: scope.audiences(view)?, former: former_audiences(view)? };
-    let mut found: BTreeMap<Place, Held> = BTreeMap::new();
-    // Where all of it changed last, of what is to be looked at one by one.
-    let mut in_part: Vec<(Place, Home, Offset)> = Vec::new();
-    for Counted { place, home, held } in counted(view, kinds)? {
-        let here = found.entry(place.clone()).or_insert(Held { total: 0, last: None });
-        if home.iter().any(|environment| sight.reads_now(*environment)) {
-            here.total += held.total;
+    let mut sight = Sight { view, all: &all, audiences: scope.audiences(view)?, seen: HashMap::new() };
+    let mut found = BTreeMap::new();
+    for (watch, Counted { total, changes }) in counted(view, &sight, watches)? {
+        let mut last = None;
+        // Of many homes the first few that changed last decide.
+        let mut changes = BinaryHeap::from(changes);
+        while let Some((changed, home)) = changes.pop().filter(|(changed, _)| last < Some(*changed)) {
+            match sight.of(&home)? {
+                Seen::Never => {}
+                Seen::Always => last = Some(changed),
+                Seen::InPart => {
+                    for environment in home.environments() {
+                        last = last.max(told_of(view, moment, scope, *environment, &watch)?);
+                    }
+                }
+            }
         }
-        match sight.of(&home) {
-            Seen::Always => here.last = here.last.max(held.last),
-            Seen::InPart => in_part.extend(held.last.map(|last| (place, home, last))),
-            Seen::Never => {}
-        }
+        found.insert(watch, Held { total, last });
     }
-    for (place, home, last) in in_part {
-        let Some(here) = found.get_mut(&place).filter(|here| here.last < Some(last)) else { continue };
-        for environment in home {
-            here.last = here.last.max(told_of(view, moment, scope, environment, &place)?);
-        }
-    }
-    Ok(found.into_iter().collect())
+    Ok(found)
+}
+
+/// Whether a watch follows a kind in this namespace.
+fn follows((kind, namespace): &Place, place: &Place) -> bool {
+    *kind == place.0 && (namespace.is_empty() || *namespace == place.1)
 }
 
 /// The environments to which something belongs, by their numbers.
-type Home = Vec<i64>;
-
-/// Resources of a kind and a namespace that belong to the same environments.
-struct Counted {
-    place: Place,
-    home: Home,
-    held: Held,
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+enum Home {
+    One(i64),
+    Several(Vec<i64>),
 }
 
-/// All that is counted of some kinds.
-fn counted(view: &Connection, kinds: &BTreeSet<i64>) -> Result<Vec<Counted>> {
-    let sql = "SELECT total, nullif(last_offset, 0), kind_id, namespace, home, typeof(home) = 'integer' FROM home_count
-        WHERE kind_id IN (SELECT value FROM json_each(:kinds))";
-    let mut statement = view.prepare_cached(sql)?;
-    let rows = statement.query_map(named_params! { ":kinds": listed(kinds) }, |row| {
-        let home = match row.get(5)? {
-            true => vec![row.get(4)?],
-            false => serde_json::from_str(row.get_ref(4)?.as_str()?).map_err(|error| unreadable(4, error))?,
-        };
-        Ok(Counted { place: (row.get(2)?, row.get(3)?), home, held: Held::from_row(row)? })
-    })?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
-}
-
-/// The audiences that environments had before those that they have now, or before they ended.
-fn former_audiences(view: &Connection) -> Result<HashMap<i64, Vec<i64>>> {
-    let sql =
-        "SELECT environment_id, audience FROM environment_audience INDEXED BY environment_audience_by_end
-        WHERE to_offset < 140737488355327";
-    let mut statement = view.prepare_cached(sql)?;
-    let mut rows = statement.query([])?;
-    let mut former: HashMap<i64, Vec<i64>> = HashMap::new();
-    while let Some(row) = rows.next()? {
-        former.entry(row.get(0)?).or_default().push(row.get(1)?);
+impl Home {
+    fn environments(&self) -> &[i64] {
+        match self {
+            Home::One(environment) => slice::from_ref(environment),
+            Home::Several(environments) => environments,
+        }
     }
-    Ok(former)
+}
+
+/// What is counted of what a watch follows.
+#[derive(Default)]
+struct Counted {
+    /// Resources that the scope sees.
+    total: u64,
+    /// Where what is at home somewhere changed last, whoever sees it.
+    changes: Vec<(Offset, Home)>,
+}
+
+/// All that is counted of what some watches follow.
+fn counted(
+    view: &Connection,
+    sight: &Sight<'_>,
+    watches: BTreeSet<Place>,
+) -> Result<BTreeMap<Place, Counted>> {
+    let sql = "SELECT total, last_offset, kind_id, namespace, home, typeof(home) = 'integer' FROM home_count
+        WHERE kind_id IN (SELECT value FROM json_each(:kinds))";
+    let kinds = listed(&watches);
+    let mut by_kind: BTreeMap<i64, Vec<(String, Counted)>> = BTreeMap::new();
+    for (kind, namespace) in watches {
+        by_kind.entry(kind).or_default().push((namespace, Counted::default()));
+    }
+    let mut statement = view.prepare_cached(sql)?;
+    let mut rows = statement.query(named_params! { ":kinds": kinds })?;
+    while let Some(row) = rows.next()? {
+        let home = match row.get(5)? {
+            true => Home::One(row.get(4)?),
+            false => {
+                let list = row.get_ref(4)?.as_str()?;
+                Home::Several(serde_json::from_str(list).map_err(|error| unreadable(4, error))?)
+            }
+        };
+        let Count(total) = VIEW.get_at(row, 0, "home_count.total")?;
+        let last = Offset::from_i64(row.get(1)?);
+        let is_seen = home.environments().iter().any(|environment| sight.reads_now(*environment));
+        let namespace = row.get_ref(3)?.as_str()?;
+        let of_kind = by_kind.get_mut(&row.get(2)?).into_iter().flatten();
+        for (_, counted) in of_kind.filter(|(followed, _)| followed.is_empty() || followed == namespace) {
+            counted.total += if is_seen { total } else { 0 };
+            // At offset 0 nothing is: nothing changed there yet.
+            if last > Offset::new(0) {
+                counted.changes.push((last, home.clone()));
+            }
+        }
+    }
+    let of_kind = |(kind, all): (i64, Vec<(String, Counted)>)| {
+        all.into_iter().map(move |(namespace, counted)| ((kind, namespace), counted))
+    };
+    Ok(by_kind.into_iter().flat_map(of_kind).collect())
 }
 
 /// Which environments a scope may look into.
 struct Sight<'a> {
+    view: &'a Connection,
     /// How all environments stand, by their numbers.
     all: &'a [Standing],
     audiences: Audiences,
-    former: HashMap<i64, Vec<i64>>,
+    /// What is known of those that were asked for.
+    seen: HashMap<i64, Seen>,
 }
 
-/// Of what a scope may look into.
-#[derive(Clone, Copy, PartialEq, Eq)]
+/// When a scope may look into something.
+#[derive(Clone, Copy)]
 enum Seen {
     Never,
-    /// At some times.
+    /// At some times, since it went to others or came from them.
     InPart,
     Always,
 }
@@ -117,20 +156,41 @@ impl Sight<'_> {
         found.and_then(|place| self.all.get(place)).is_some_and(|one| self.audiences.read(one.audience))
     }
 
-    fn of(&self, home: &Home) -> Seen {
+    /// When it may look into one of the environments at least.
+    fn of(&mut self, home: &Home) -> Result<Seen> {
         let mut seen = Seen::Never;
-        for environment in home {
-            let Some(former) = self.former.get(environment) else {
-                if self.reads_now(*environment) {
-                    return Seen::Always;
-                }
-                continue;
-            };
-            if self.reads_now(*environment) || former.iter().any(|audience| self.audiences.read(*audience)) {
-                seen = Seen::InPart;
+        for environment in home.environments() {
+            match self.of_environment(*environment)? {
+                Seen::Never => {}
+                Seen::InPart => seen = Seen::InPart,
+                Seen::Always => return Ok(Seen::Always),
             }
         }
-        seen
+        Ok(seen)
+    }
+
+    fn of_environment(&mut self, environment: i64) -> Result<Seen> {
+        if let Some(seen) = self.seen.get(&environment) {
+            return Ok(*seen);
+        }
+        let sql = "SELECT audience FROM environment_audience WHERE environment_id = ?1";
+        let mut statement = self.view.prepare_cached(sql)?;
+        let mut rows = statement.query([environment])?;
+        let (mut read, mut unread) = (false, false);
+        while let Some(row) = rows.next()? {
+            if self.audiences.read(row.get(0)?) {
+                read = true
+            } else {
+                unread = true
+            };
+        }
+        let seen = match (read, unread) {
+            (false, _) => Seen::Never,
+            (true, true) => Seen::InPart,
+            (true, false) => Seen::Always,
+        };
+        self.seen.insert(environment, seen);
+        Ok(seen)
     }
 }
 
@@ -166,11 +226,11 @@ fn one_by_one(
     view: &Connection,
     moment: &Moment,
     scope: &ResolvedScope,
-    kinds: &BTreeSet<i64>,
+    watches: &BTreeSet<Place>,
 ) -> Result<Vec<(Place, Held)>> {
     let mut statement = view.prepare_cached(ONE_BY_ONE)?;
     let params = named_params! {
-        ":kinds": listed(kinds), ":at": moment.offset.as_i64(), ":scope": scope.as_sql(),
+        ":kinds": listed(watches), ":at": moment.offset.as_i64(), ":scope": scope.as_sql(),
     };
     let rows = statement.query_map(params, |row| Ok(((row.get(2)?, row.get(3)?), Held::from_row(row)?)))?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
@@ -186,18 +246,19 @@ fn told_of(
     moment: &Moment,
     scope: &ResolvedScope,
     environment: i64,
-    (kind, namespace): &Place,
+    watch: &Place,
 ) -> Result<Option<Offset>> {
     let mut statement = view.prepare_cached(OF_ENVIRONMENT)?;
     let params = named_params! {
-        ":environment": environment, ":kind": kind, ":at": moment.offset.as_i64(), ":scope": scope.as_sql(),
+        ":environment": environment, ":kind": watch.0, ":at": moment.offset.as_i64(), ":scope": scope.as_sql(),
     };
-    let rows = statement.query_map(params, |row| Ok((row.get::<_, String>(3)?, Held::from_row(row)?)))?;
+    let rows = statement.query_map(params, |row| Ok(((row.get(2)?, row.get(3)?), Held::from_row(row)?)))?;
     let all = rows.collect::<rusqlite::Result<Vec<_>>>()?;
-    Ok(all.into_iter().find(|(of, _)| of == namespace).and_then(|(_, held)| held.last))
+    Ok(all.into_iter().filter(|(place, _)| follows(watch, place)).filter_map(|(_, held)| held.last).max())
 }
 
-/// Numbers as a JSON array for `json_each`.
-fn listed(numbers: &BTreeSet<i64>) -> String {
-    serde_json::json!(numbers).to_string()
+/// The kinds of watches as a JSON array for `json_each`.
+fn listed(watches: &BTreeSet<Place>) -> String {
+    let kinds: BTreeSet<i64> = watches.iter().map(|(kind, _)| *kind).collect();
+    serde_json::json!(kinds).to_string()
 }
