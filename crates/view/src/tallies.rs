@@ -39,8 +39,8 @@ impl Tallies {
         }
     }
 
-    /// The same of a resource of a kind that belongs to these environments, if to any; of one that changed no more than
-    /// these, it may be from before.
+    /// The same of a resource of a kind that belongs to these environments, with where it changed; none where it only leaves
+    /// them.
     pub(super) fn add_at_home(
         &mut self,
         (kind, home): (i64, &Home),

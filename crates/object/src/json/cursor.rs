@@ -10,14 +10,14 @@ pub(super) struct Cursor<'a> {
     at: usize,
 }
 
-/// The name of a member, as it stands in the text.
+/// A string: a value, or the name of a member.
 #[derive(Clone, Copy)]
-pub(super) struct Name<'a> {
+pub(super) struct Quoted<'a> {
     raw: &'a str,
     has_escapes: bool,
 }
 
-impl<'a> Name<'a> {
+impl<'a> Quoted<'a> {
     /// What it says.
     ///
     /// # Errors
@@ -53,15 +53,23 @@ impl<'a> Cursor<'a> {
     }
 
     /// The name of the next member; none at the end of the object, which is passed.
-    pub(super) fn name(&mut self) -> Option<Name<'a>> {
-        if self.next_byte() != Some(b'"') {
+    pub(super) fn name(&mut self) -> Option<Quoted<'a>> {
+        let name = self.quoted();
+        if name.is_none() {
             self.leave();
+        }
+        name
+    }
+
+    /// Passes the string that comes next; none where something else comes.
+    pub(super) fn quoted(&mut self) -> Option<Quoted<'a>> {
+        if self.next_byte() != Some(b'"') {
             return None;
         }
         let start = self.at;
         let has_escapes;
         (self.at, has_escapes) = string_end(self.text.as_bytes(), start);
-        Some(Name { raw: self.text.get(start..self.at).unwrap_or("\"\""), has_escapes })
+        Some(Quoted { raw: self.text.get(start..self.at).unwrap_or("\"\""), has_escapes })
     }
 
     /// Whether the list has one more item; its end is passed.

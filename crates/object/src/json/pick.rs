@@ -103,7 +103,7 @@ impl Shape {
     /// Picks it out of the value that comes next, which is passed.
     fn pick<'a>(&self, cursor: &mut Cursor<'a>) -> Picked<'a> {
         match (self, cursor.next_byte()) {
-            (Shape::Text, Some(b'"')) => unquoted(cursor.value()).map_or(Picked::Odd, Picked::Text),
+            (Shape::Text, Some(b'"')) => next_text(cursor).map_or(Picked::Odd, Picked::Text),
             (Shape::Texts, Some(b'{')) => texts_of(cursor.value()).map_or(Picked::Odd, Picked::Texts),
             (Shape::Members(wanted), _) if cursor.enter(b'{') => {
                 let mut found = Vec::new();
@@ -131,12 +131,9 @@ impl Shape {
     }
 }
 
-/// What a string token says; none where its escapes make no sense.
-fn unquoted(raw: &str) -> Option<Cow<'_, str>> {
-    match raw.contains('\\') {
-        true => serde_json::from_str::<String>(raw).ok().map(Cow::Owned),
-        false => raw.strip_prefix('"')?.strip_suffix('"').map(Cow::Borrowed),
-    }
+/// What the string says that comes next; none where something else comes, or its escapes make no sense.
+fn next_text<'a>(cursor: &mut Cursor<'a>) -> Option<Cow<'a, str>> {
+    cursor.quoted()?.read().ok()
 }
 
 /// The members of an object all of which are texts.
@@ -144,8 +141,7 @@ fn texts_of(text: &str) -> Option<Vec<(Cow<'_, str>, Cow<'_, str>)>> {
     let mut cursor = Cursor::new(text);
     let (mut found, mut all) = (Vec::new(), cursor.enter(b'{'));
     while all && let Some(name) = cursor.name() {
-        let text = (cursor.next_byte() == Some(b'"')).then(|| unquoted(cursor.value())).flatten();
-        match (name.read(), text) {
+        match (name.read(), next_text(&mut cursor)) {
             (Ok(name), Some(text)) => found.push((name, text)),
             _ => all = false,
         }
