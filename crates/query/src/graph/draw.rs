@@ -40,8 +40,8 @@ pub(super) struct Drawing {
     /// Places that are shown.
     pub(super) shown: Vec<usize>,
     pub(super) heaps: BTreeMap<HeapKey, Heap>,
-    /// In which heap a place is.
-    pub(super) heaped: HashMap<usize, HeapKey>,
+    /// In which heap a place is, for each that is in one.
+    pub(super) heaped: Vec<(usize, HeapKey)>,
     /// Whether anything is left out, be it in a heap or below a place that is shown.
     pub(super) truncated: bool,
 }
@@ -84,7 +84,7 @@ impl Drawing {
     ) {
         forest.sort(&mut siblings);
         let most = if wanted.collapse == Collapse::None { usize::MAX } else { SIBLINGS_MAX };
-        let mut kinds: HashMap<i64, usize> = HashMap::new();
+        let mut kinds: BTreeMap<i64, usize> = BTreeMap::new();
         for place in siblings {
             let of_kind = kinds.entry(forest.members[place].kind).or_default();
             *of_kind += 1;
@@ -105,7 +105,7 @@ impl Drawing {
         let heap = self.heaps.entry(key).or_default();
         *heap.counts.slot(forest.members[place].health) += 1;
         heap.worst = more_urgent(heap.worst, forest.worst[place]);
-        self.heaped.insert(place, key);
+        self.heaped.push((place, key));
         self.truncated = true;
     }
 
@@ -133,7 +133,7 @@ pub(super) fn kinds_below<N: Ord>(
 ) -> HashMap<usize, Vec<(i64, HealthCounts)>> {
     let mut wanted = vec![false; forest.members.len()];
     shown.iter().for_each(|&place| wanted[place] = !forest.children(place).is_empty());
-    let mut maps: Vec<HashMap<i64, HealthCounts>> = vec![HashMap::new(); forest.members.len()];
+    let mut maps: Vec<BTreeMap<i64, HealthCounts>> = vec![BTreeMap::new(); forest.members.len()];
     let mut told = HashMap::new();
     for &place in forest.order().iter().rev() {
         let mut map = std::mem::take(&mut maps[place]);
@@ -141,14 +141,15 @@ pub(super) fn kinds_below<N: Ord>(
             told.insert(place, most_telling(&map, &name));
         }
         let Some(owner) = forest.members[place].owner else { continue };
-        let member = &forest.members[place];
-        *map.entry(member.kind).or_default().slot(member.health) += 1;
         if map.len() > maps[owner].len() {
             std::mem::swap(&mut map, &mut maps[owner]);
         }
+        // Of what has nothing below it, which is nearly all, no map is made.
         for (kind, counts) in map {
             maps[owner].entry(kind).or_default().add(counts);
         }
+        let member = &forest.members[place];
+        *maps[owner].entry(member.kind).or_default().slot(member.health) += 1;
     }
     told
 }
@@ -158,7 +159,7 @@ const KINDS_MAX: usize = 10;
 
 /// The kinds that need attention most, then those of which there are most, then by name.
 fn most_telling<N: Ord>(
-    kinds: &HashMap<i64, HealthCounts>,
+    kinds: &BTreeMap<i64, HealthCounts>,
     name: impl Fn(i64) -> N,
 ) -> Vec<(i64, HealthCounts)> {
     let mut kinds: Vec<_> = kinds.iter().map(|(kind, counts)| (*kind, *counts)).collect();

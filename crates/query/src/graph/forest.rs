@@ -122,7 +122,7 @@ impl Forest {
 
     /// Puts what needs attention first, then what came first.
     pub(super) fn sort(&self, places: &mut [usize]) {
-        places.sort_by_key(|&place| (attention(self.worst[place]), place));
+        places.sort_by_cached_key(|&place| (attention(self.worst[place]), place));
     }
 }
 

@@ -15,8 +15,8 @@ use strandline_sqlite::column::{PackedUid, VIEW};
 /// Where the ends of edges stand: the names under which nodes and groups are known in the graph.
 pub(super) struct Ends<'a> {
     by_number: HashMap<i64, &'a Held>,
-    /// The groups of those that are not shown one by one.
-    pub(super) groups: HashMap<i64, &'a str>,
+    /// The groups of those that are not shown one by one, by their numbers.
+    groups: Vec<(i64, &'a str)>,
     far: HashMap<Far<'a>, &'a str>,
     kinds: HashMap<(&'a str, &'a str, &'a str), Vec<&'a str>>,
 }
@@ -28,12 +28,16 @@ enum Far<'a> {
     Address { cluster: &'a str, group: &'a str, kind: &'a str, namespace: &'a str, name: &'a str },
 }
 
-/// From cause to dependent with the kind of edge; and how many there are. Names are borrowed: twenty thousand selected
-/// Pods are one entry, found twenty thousand times.
-type Found<'a> = BTreeMap<(&'a str, &'a str, EdgeKind), u64>;
+/// From cause to dependent with the kind of edge. Names are borrowed: twenty thousand selected Pods are one link, found twenty
+/// thousand times.
+type Link<'a> = (&'a str, &'a str, EdgeKind);
+
+/// How many there are of each.
+type Found<'a> = BTreeMap<Link<'a>, u64>;
 
 impl<'a> Ends<'a> {
-    pub(super) fn new(nodes: &'a [Held], groups: HashMap<i64, &'a str>) -> Self {
+    pub(super) fn new(nodes: &'a [Held], mut groups: Vec<(i64, &'a str)>) -> Self {
+        groups.sort_unstable();
         let mut ends = Ends { by_number: HashMap::new(), groups, far: HashMap::new(), kinds: HashMap::new() };
         for held in nodes {
             let (key, uid) = (&held.resource.key, held.resource.id.as_str());
@@ -113,31 +117,40 @@ impl<'a> Ends<'a> {
         );
         let mut statement = view.prepare_cached(sql)?;
         let mut rows = statement.query(named_params! { ":numbers": numbers, ":at": at.as_i64() })?;
+        // What selects twenty thousand Pods that are not shown comes up so often in a row.
+        let mut run: Option<(Link<'s>, u64)> = None;
         while let Some(row) = rows.next()? {
             let Some(near) = self.by_number.get(&row.get::<_, i64>(0)?) else { continue };
             let number: i64 = row.get(1)?;
             let (near, kind) = (near.resource.id.as_str(), VIEW.get_at(row, 2, "selected.kind")?);
+            let outward = row.get(3)?;
+            let to = |far| link(near, far, outward, kind);
             if let Some(far) = self.by_number.get(&number) {
-                let link = link(near, far.resource.id.as_str(), row.get(3)?, kind);
-                link.map(|link| found.insert(link, 1));
-            } else if let Some(group) = self.groups.get(&number) {
-                let link = link(near, group, row.get(3)?, kind);
-                if let Some(link) = link {
-                    *found.entry(link).or_default() += 1;
+                to(far.resource.id.as_str()).map(|link| found.insert(link, 1));
+            } else if let Some(link) = self.group_of(number).and_then(to) {
+                match &mut run {
+                    Some((of, count)) if *of == link => *count += 1,
+                    _ => run.replace((link, 1)).into_iter().for_each(|(of, count)| add(found, of, count)),
                 }
             }
         }
+        run.into_iter().for_each(|(of, count)| add(found, of, count));
         Ok(())
+    }
+
+    /// The group of what is not shown one by one.
+    fn group_of(&self, number: i64) -> Option<&'a str> {
+        let place = self.groups.binary_search_by_key(&number, |(number, _)| *number).ok()?;
+        Some(self.groups[place].1)
     }
 }
 
+fn add<'a>(found: &mut Found<'a>, link: Link<'a>, count: u64) {
+    *found.entry(link).or_default() += count;
+}
+
 /// A link from cause to dependent, whichever of the two declared it, and be it both; nothing is linked to itself.
-fn link<'a>(
-    near: &'a str,
-    far: &'a str,
-    outward: bool,
-    kind: EdgeKind,
-) -> Option<(&'a str, &'a str, EdgeKind)> {
+fn link<'a>(near: &'a str, far: &'a str, outward: bool, kind: EdgeKind) -> Option<Link<'a>> {
     let (from, to) = if outward { (near, far) } else { (far, near) };
     (from != to).then_some((from, to, kind))
 }

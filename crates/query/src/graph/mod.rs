@@ -82,7 +82,7 @@ pub(super) fn get(
     let edges = {
         let named = drawing.heaped.iter();
         let named =
-            named.filter_map(|(&place, key)| Some((forest.members[place].id, groups.get(key)?.id.as_str())));
+            named.filter_map(|(place, key)| Some((forest.members[*place].id, groups.get(key)?.id.as_str())));
         Ends::new(&nodes, named.collect()).edges(view, moment.offset)?
     };
     // Whether what is out of sight is there is not the caller's to know.
