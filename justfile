@@ -79,8 +79,12 @@ clusters clusters="1000" rate="2000" minutes="60":
 
 # Benches; each prints its peer in the same run, and all that was found is kept in target/bench/results.json
 bench:
-    cargo bench
+    STRANDLINE_PEERS="$(benches/peers/build)" cargo bench
     cargo bench --bench results
+
+# Argo CD's gitops-engine, which the bench `follow` compares with; prints the folder that STRANDLINE_PEERS is to name; needs Go
+peers:
+    benches/peers/build
 
 # Past moments against now in a log of millions of changes, which is built once and used again
 large changes="5000000" objects="500000" directory="target/bench/large":

@@ -12,6 +12,7 @@ pub(crate) mod fleet;
 pub(crate) mod objects;
 pub(crate) mod plain;
 pub(crate) mod process;
+pub(crate) mod settings;
 pub(crate) mod system;
 pub(crate) mod table;
 

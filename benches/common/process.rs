@@ -1,9 +1,9 @@
-//! This program again, in a process of its own: what it takes does not count as ours.
+//! A program in a process of its own, mostly this one again: what it takes does not count as ours.
 
 use std::io::{BufRead, BufReader, Error, Lines, Result, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
-/// Such a process, which takes and answers lines.
+/// A process that takes and answers lines.
 pub(crate) struct Process {
     child: Child,
     commands: ChildStdin,
@@ -11,10 +11,14 @@ pub(crate) struct Process {
 }
 
 impl Process {
-    /// Starts it with an argument by which it knows what it is.
+    /// Starts this program with an argument by which it knows what it is.
     pub(crate) fn start(argument: &str) -> Result<Self> {
-        let mut command = Command::new(std::env::current_exe()?);
-        let mut child = command.arg(argument).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+        Process::of(Command::new(std::env::current_exe()?).arg(argument))
+    }
+
+    /// Starts a program.
+    pub(crate) fn of(command: &mut Command) -> Result<Self> {
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
         let commands = child.stdin.take().ok_or_else(|| Error::other("no stdin"))?;
         let answers = BufReader::new(child.stdout.take().ok_or_else(|| Error::other("no stdout"))?).lines();
         Ok(Process { child, commands, answers })

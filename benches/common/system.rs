@@ -16,7 +16,7 @@ pub(crate) fn cpu_seconds(process: &str) -> Result<f64> {
     Ok((next()? + next()?) / TICKS)
 }
 
-/// Memory of this process in megabytes.
+/// Memory of a process in megabytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Memory {
     pub(crate) peak: f64,
@@ -26,9 +26,14 @@ pub(crate) struct Memory {
 }
 
 impl Memory {
-    /// As it is now.
+    /// That of this one, as it is now.
     pub(crate) fn now() -> Result<Self> {
-        let status = std::fs::read_to_string("/proc/self/status")?;
+        Memory::of("self")
+    }
+
+    /// That of a process, by its number or `self`, as it is now.
+    pub(crate) fn of(process: &str) -> Result<Self> {
+        let status = std::fs::read_to_string(format!("/proc/{process}/status"))?;
         let of = |name: &str| -> Result<f64> {
             let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_default();
             Ok(number(line.trim().trim_end_matches("kB").trim())? / 1024.0)

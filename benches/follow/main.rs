@@ -1,89 +1,93 @@
-//! Following a cluster over HTTP: list 100,000 objects, then 50,000 updates, as the service does it.
+//! Following a cluster over HTTP: list 100,000 objects, then 50,000 updates, as the service does it, beside Argo CD's
+//! gitops-engine, which keeps a tree and the health of resources in memory and no history.
 //!
-//! The cluster is a simulated API server in a process of its own, so that the figures of this one are those of
-//! the watchers, the log's writer and the projector alone. Beside them stand the marks: ten times the rate per
-//! core at which Argo CD's gitops-engine fills its cache in memory, and how much memory we allow ourselves for each object.
-//! What caches take is the same for many objects as for some, so a fifth of the objects is listed by another process first:
-//! what there is beyond that is for the other four fifths. `STRANDLINE_FOLLOW` is another number of objects.
+//! The cluster is a simulated API server in a process of its own, and the peer has another, so that the figures of this one are
+//! those of the watchers, the log's writer and the projector alone. Both list the same objects, and follow as many updates, one
+//! after the other. The mark is ten times what the peer does for each second of a processor, of which it has one. It is built by
+//! `benches/peers/build`, whose folder `STRANDLINE_PEERS` names; without it there are no ratios, and no mark is met.
+//!
+//! Memory has marks too. What caches take is the same for many objects as for some, so a fifth of the objects is listed by another
+//! process first: what there is beyond that is for the other four fifths. `STRANDLINE_BENCH_OBJECTS` is another number of objects.
 
 #[path = "../common/mod.rs"]
 mod common;
 
 mod cluster;
-mod figures;
 mod follower;
+mod peer;
+mod stretch;
 
 use std::error::Error;
 use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use cluster::Cluster;
 use common::process::Process;
-use common::system::{Memory, cpu_seconds, disk};
-use figures::{print_memory, row};
+use common::settings;
+use common::system::{Memory, disk};
+use common::table::{Mark, Table};
 use follower::Follower;
+use peer::Peer;
+use stretch::Stretch;
 
 /// What can go wrong here goes to a person who reads the output.
 type Result<T, E = Box<dyn Error + Send + Sync>> = std::result::Result<T, E>;
 
-/// Objects per second and core that gitops-engine lists, and changes per second that it follows.
-const PEER: (f64, f64) = (1_211.0, 1_180.0);
-const TIMES_THE_PEER: f64 = 10.0;
+/// A tenth of the peer's processor time.
+const CPU: Mark = Mark::RatioAtMost(0.1);
 /// Megabytes per 100,000 objects more.
-const SETTLED: f64 = 60.0;
+const SETTLED: Mark = Mark::AtMost(60.0);
+/// Peak over settled.
+const PEAK: Mark = Mark::RatioAtMost(2.0);
 /// The part of the objects that fills all caches.
 const BASE: usize = 5;
 /// The argument by which this program says what a part of the objects takes.
 const ALONE: &str = "--a-part-alone";
-/// Peak over settled.
-const PEAK: f64 = 2.0;
 /// After this long without work memory counts as settled.
 const REST: Duration = Duration::from_secs(5);
 
 fn main() -> Result<()> {
-    if std::env::args().any(|argument| argument == cluster::ARGUMENT) {
+    if settings::is_listed() {
+        return Ok(());
+    }
+    if settings::has_argument(cluster::ARGUMENT) {
         return cluster::run();
     }
-    let objects = objects()?;
-    if std::env::args().any(|argument| argument == ALONE) {
+    let objects = settings::number("OBJECTS", 100_000);
+    if settings::has_argument(ALONE) {
         return alone(objects / BASE);
     }
     let base: f64 = Process::start(ALONE)?.answer()?.parse()?;
     let mut cluster = Cluster::start(objects)?;
-    let directory = tempfile::tempdir()?;
-    let before = Memory::now()?;
-    let follower = Follower::start(directory.path(), &cluster.url)?;
-    let listed = Stretch::measure(&mut cluster, &follower, |_| Ok(objects))?;
-    sleep(REST);
-    let (after_list, list_disk) = (Memory::now()?, disk(directory.path())?);
-    let followed = Stretch::measure(&mut cluster, &follower, |cluster| cluster.update(objects / 2))?;
-    sleep(REST);
-    let (after_all, all_disk) = (Memory::now()?, disk(directory.path())?);
-    let compared = Comparing::measure(&cluster, &follower)?;
-    let after_comparing = Memory::now()?;
-    follower.stop()?;
+    let ours = Ours::measure(&mut cluster, objects)?;
+    let peer = Peer::measure(&mut cluster, objects, objects / 2)?;
 
-    println!("\nfollow: {objects} objects, {:.0} JSON bytes each with managedFields", cluster.bytes_each);
-    listed.print("listed", "objects", PEER.0);
-    followed.print("followed", "changes", PEER.1);
-    if let Some(seconds) = cluster.offered {
-        row(
-            "  offered",
-            format!("{:.0} changes/s", followed.count / seconds),
-            "what the simulated server gave",
-        );
+    println!("{objects} objects, {:.0} JSON bytes each with managedFields", cluster.bytes_each);
+    let mut table = Table::new("follow");
+    ours.listed.rows(&mut table, "objects of a first list", peer.as_ref().map(|peer| peer.listed));
+    ours.followed.rows(&mut table, "changes", peer.as_ref().map(|peer| peer.followed));
+    if let Some(seconds) = ours.offered {
+        let offered = ours.followed.stretch.count / seconds / 1000.0;
+        table.row("changes that the simulated server gave", "k/s", offered, None, Mark::None);
     }
-    compared.print(objects);
+    let (seconds, cpu) = (ours.compared.seconds, ours.compared.cpu.0);
+    table.row("comparing all objects with the cluster, as once a day", "s", seconds, None, Mark::None);
+    table.row("processor time of it", "s", cpu, None, Mark::None);
+    let settled = peer.as_ref().map(|peer| ("gitops-engine", peer.memory.settled));
+    table.row("memory after the updates", "MB", ours.after_updates.settled, settled, Mark::None);
     let part = objects / BASE;
-    println!("memory of the watching process, {:.0} MB before it began", before.settled);
-    println!("  of another one after a list of {part} objects: {base:.0} MB");
-    let more = (objects - part) as f64 / 100_000.0;
-    print_memory(&after_list, "after the list", (base, more));
-    print_memory(&after_all, "after the updates", (base, more));
-    print_memory(&after_comparing, "after comparing", (base, more));
-    println!("disk, log and view with their WALs");
-    row("after the list", format!("{:.0} bytes/object", list_disk / listed.count), "");
-    row("after the updates", format!("{:.0} bytes/change", (all_disk - list_disk) / followed.count), "");
+    table.row(&format!("memory after a list of {part} objects"), "MB", base, None, Mark::None);
+    for (when, memory) in [("list", ours.after_list), ("updates", ours.after_updates)] {
+        let more = (memory.settled - base) * 100_000.0 / (objects - part) as f64;
+        table.row(&format!("memory of 100,000 objects more, after the {when}"), "MB", more, None, SETTLED);
+        let name = format!("memory at most, up to the end of the {when}");
+        table.row(&name, "MB", memory.peak, Some(("settled", memory.settled)), PEAK);
+    }
+    let [list, updates] = ours.disk;
+    table.row("log and view, of a listed object", "bytes", list / objects as f64, None, Mark::None);
+    let each = (updates - list) / ours.followed.stretch.count;
+    table.row("log and view, of a change", "bytes", each, None, Mark::None);
+    table.finish();
     Ok(())
 }
 
@@ -92,7 +96,7 @@ fn alone(objects: usize) -> Result<()> {
     let mut cluster = Cluster::start(objects)?;
     let directory = tempfile::tempdir()?;
     let follower = Follower::start(directory.path(), &cluster.url)?;
-    Stretch::measure(&mut cluster, &follower, |_| Ok(objects))?;
+    Taken::measure(&mut cluster, &follower, |_| Ok(objects))?;
     sleep(REST);
     let settled = Memory::now()?.settled;
     follower.stop()?;
@@ -101,80 +105,72 @@ fn alone(objects: usize) -> Result<()> {
     Ok(())
 }
 
-fn objects() -> Result<usize> {
-    match std::env::var("STRANDLINE_FOLLOW") {
-        Ok(number) => Ok(number.parse().map_err(|_| format!("STRANDLINE_FOLLOW is no number: {number}"))?),
-        Err(_) => Ok(100_000),
-    }
+/// What we take for all of it.
+struct Ours {
+    listed: Taken,
+    after_list: Memory,
+    followed: Taken,
+    after_updates: Memory,
+    /// A consistency list of every kind.
+    compared: Stretch,
+    /// Seconds in which the cluster made its updates.
+    offered: Option<f64>,
+    /// Bytes of log and view with their WALs, after the list and after the updates.
+    disk: [f64; 2],
 }
 
-/// A consistency list of every kind.
-struct Comparing {
-    seconds: f64,
-    cpu: (f64, f64),
-}
-
-impl Comparing {
-    fn measure(cluster: &Cluster, follower: &Follower) -> Result<Self> {
-        let (own, other) = (cpu_seconds("self")?, cpu_seconds(&cluster.pid())?);
-        let started = Instant::now();
+impl Ours {
+    fn measure(cluster: &mut Cluster, objects: usize) -> Result<Self> {
+        let directory = tempfile::tempdir()?;
+        let follower = Follower::start(directory.path(), &cluster.url)?;
+        let listed = Taken::measure(cluster, &follower, |_| Ok(objects))?;
+        sleep(REST);
+        let (after_list, list) = (Memory::now()?, disk(directory.path())?);
+        let followed = Taken::measure(cluster, &follower, |cluster| cluster.update(objects / 2))?;
+        sleep(REST);
+        let (after_updates, updates) = (Memory::now()?, disk(directory.path())?);
+        let comparing = Stretch::begin(cluster, Some("self"))?;
         follower.until_compared()?;
-        let seconds = started.elapsed().as_secs_f64();
-        let cpu = (cpu_seconds("self")? - own, cpu_seconds(&cluster.pid())? - other);
-        Ok(Comparing { seconds, cpu })
-    }
-
-    fn print(&self, objects: usize) {
-        println!("compared {objects} objects with the cluster, as once a day");
-        row("  in", format!("{:.1} s", self.seconds), "");
-        let (own, other) = self.cpu;
-        row("  CPU", format!("{own:.2} s"), &format!("and {other:.2} s of the simulated server"));
+        let compared = comparing.end(cluster, "self", objects)?;
+        follower.stop()?;
+        let (offered, disk) = (cluster.offered, [list, updates]);
+        Ok(Ours { listed, after_list, followed, after_updates, compared, offered, disk })
     }
 }
 
 /// Some changes on their way from the cluster into log and view.
-struct Stretch {
-    count: f64,
-    /// Until all are in the log, and until all are in the view.
+struct Taken {
+    /// Seconds until all were in the log.
     durable: f64,
-    queryable: f64,
-    /// Of this process and of the cluster's.
-    cpu: (f64, f64),
+    /// Until all were in the view.
+    stretch: Stretch,
 }
 
-impl Stretch {
+impl Taken {
     /// Measures from before `make`, which tells how many changes there will be.
     fn measure(
         cluster: &mut Cluster,
         follower: &Follower,
         make: impl FnOnce(&mut Cluster) -> Result<usize>,
     ) -> Result<Self> {
-        let (own, other) = (cpu_seconds("self")?, cpu_seconds(&cluster.pid())?);
-        let (started, written) = (Instant::now(), follower.taken());
+        let (begun, written) = (Stretch::begin(cluster, Some("self"))?, follower.taken());
         let count = make(cluster)?;
         follower.until_durable(written + count as u64)?;
-        let durable = started.elapsed().as_secs_f64();
+        let durable = begun.seconds();
         follower.until_queryable()?;
-        let queryable = started.elapsed().as_secs_f64();
-        let cpu = (cpu_seconds("self")? - own, cpu_seconds(&cluster.pid())? - other);
-        Ok(Stretch { count: count as f64, durable, queryable, cpu })
+        Ok(Taken { durable, stretch: begun.end(cluster, "self", count)? })
     }
 
-    fn print(&self, what: &str, unit: &str, peer: f64) {
-        let rate = |seconds: f64| format!("{:.0} {unit}/s in {seconds:.1} s", self.count / seconds);
-        println!("{what} {:.0} {unit}", self.count);
-        row("  to durable", rate(self.durable), "");
-        row("  to queryable", rate(self.queryable), "");
-        let (per_core, mark) = (self.count / self.cpu.0, peer * TIMES_THE_PEER);
-        let met = if per_core >= mark { "met" } else { "missed" };
-        let said = format!("mark: {mark:.0}, ten times gitops-engine's: {met}");
-        row("  per core", format!("{per_core:.0} {unit} per CPU second"), &said);
-        let per_thousand = |seconds: f64| seconds * 1000.0 / self.count;
-        let (own, other) = (per_thousand(self.cpu.0), per_thousand(self.cpu.1));
-        row(
-            "  CPU",
-            format!("{own:.4} s per 1,000 {unit}"),
-            &format!("and {other:.4} s of the simulated server"),
-        );
+    fn rows(&self, table: &mut Table, what: &str, peer: Option<Stretch>) {
+        let Taken { durable, stretch } = self;
+        let against = |of: fn(&Stretch) -> f64| peer.as_ref().map(|peer| ("gitops-engine", of(peer)));
+        let durable = stretch.count / durable / 1000.0;
+        table.row(&format!("{what}, until in the log"), "k/s", durable, None, Mark::None);
+        let rates = against(Stretch::rate);
+        table.row(&format!("{what}, until in the view"), "k/s", stretch.rate(), rates, Mark::None);
+        let ((own, server), own_of_peer) = (stretch.cpu_each(), against(|peer| peer.cpu_each().0));
+        table.row(&format!("{what}, processor time of 1,000"), "s", own, own_of_peer, CPU);
+        let name = format!("{what}, the simulated server's time of 1,000");
+        table.row(&name, "s", server, against(|peer| peer.cpu_each().1), Mark::None);
     }
 }
