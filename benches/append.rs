@@ -7,6 +7,7 @@
 mod common;
 
 use common::plain::Plain;
+use common::settings;
 use common::table::{Mark, Spread, Table, milliseconds};
 use common::{BATCH, Log, Seen, observations};
 
@@ -14,7 +15,7 @@ const COUNT: usize = 12_000;
 const ROUNDS: usize = 7;
 
 fn main() {
-    if std::env::args().any(|argument| argument == "--list") {
+    if settings::is_listed() {
         return;
     }
     let mut times = [Vec::new(), Vec::new()];

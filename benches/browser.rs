@@ -24,6 +24,7 @@ use strandline_sim::api_server::ApiServer;
 use tokio_util::sync::CancellationToken;
 
 use common::busy_cluster::{BusyCluster, pod};
+use common::settings;
 use common::table::{Mark, Table};
 
 const ENVIRONMENTS: u64 = 10_000;
@@ -35,7 +36,7 @@ const CROWD: &str = "crowd.web.production";
 const RATE: f64 = 100.0;
 
 fn main() {
-    if std::env::args().any(|argument| argument == "--list") {
+    if settings::is_listed() {
         return;
     }
     let Some(modules) = playwright() else {

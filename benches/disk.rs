@@ -18,6 +18,7 @@ use strandline_view::ruleset::RuleSet;
 
 use common::environments::catalog;
 use common::objects::PER_NAMESPACE;
+use common::settings;
 use common::table::{Mark, Table};
 use common::{BATCH, Log, Seen, observations, watch};
 
@@ -42,7 +43,7 @@ struct Processor {
 }
 
 fn main() {
-    if std::env::args().any(|argument| argument == "--list") {
+    if settings::is_listed() {
         return;
     }
     let seen: Vec<Seen> = observations(OBJECTS + CHANGES, 2);

@@ -31,6 +31,7 @@ use strandline_view::ruleset::RuleSet;
 use strandline_view::{Projector, ViewStatus};
 use tokio::runtime::Runtime;
 
+use common::settings;
 use common::table::{Mark, Table, in_turn, milliseconds};
 use common::{BATCH, Random};
 
@@ -46,7 +47,7 @@ const DAYS: u64 = 40;
 const REASONS: [&str; 6] = ["Scheduled", "Pulled", "Created", "Started", "BackOff", "Unhealthy"];
 
 fn changes() -> usize {
-    std::env::var("STRANDLINE_BENCH_CHANGES").ok().and_then(|text| text.parse().ok()).unwrap_or(100_000)
+    settings::number("CHANGES", 100_000)
 }
 
 fn project(environment: usize) -> String {
@@ -159,7 +160,7 @@ fn peer(view: &Path, directory: &Path) -> rusqlite::Result<Connection> {
 }
 
 fn main() {
-    if std::env::args().any(|argument| argument == "--list") {
+    if settings::is_listed() {
         return;
     }
     let changes = changes();

@@ -24,6 +24,7 @@ use strandline_view::ruleset::RuleSet;
 use strandline_view::{Projector, ViewStatus};
 use tokio::runtime::Runtime;
 
+use common::settings;
 use common::table::{Mark, Table, in_turn};
 use common::{BATCH, Log, Seen};
 
@@ -48,7 +49,7 @@ const QUESTIONS: [(&str, Ask); 7] = [
 ];
 
 fn main() {
-    if std::env::args().any(|argument| argument == "--list") {
+    if settings::is_listed() {
         return;
     }
     let (many, few) = (Crowd::new(PODS), Crowd::new(FEW));

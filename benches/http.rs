@@ -32,6 +32,7 @@ use common::busy_cluster::{BusyCluster, pod};
 use common::caller::{Caller, asked};
 use common::environments::{self, catalog};
 use common::objects::{PER_NAMESPACE, uid};
+use common::settings;
 use common::table::{Mark, Spread, Table, milliseconds};
 use common::{BATCH, Log, observations, runtime};
 
@@ -45,7 +46,7 @@ const BUSY_PODS: u64 = 2000;
 const RATE: f64 = 1000.0;
 
 fn main() {
-    if std::env::args().any(|argument| argument == "--list") {
+    if settings::is_listed() {
         return;
     }
     // What an answer of 500 was for.

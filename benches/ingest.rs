@@ -21,6 +21,7 @@ use strandline_view::ruleset::RuleSet;
 use common::environments::{self, catalog};
 use common::objects::{PER_NAMESPACE, managed};
 use common::plain::Plain;
+use common::settings;
 use common::table::{Mark, Spread, Table, milliseconds};
 use common::{BATCH, Log, Seen, observations, watch};
 
@@ -36,7 +37,7 @@ const OTHER_KINDS: usize = 20;
 type Raw = (&'static str, String);
 
 fn main() {
-    if std::env::args().any(|argument| argument == "--list") {
+    if settings::is_listed() {
         return;
     }
     let (objects, rules) = (OBJECTS as u64, Rules::new([7; 32]));

@@ -30,6 +30,7 @@ use strandline_view::ruleset::RuleSet;
 use strandline_view::{Projector, ViewStatus};
 use tokio::runtime::Runtime;
 
+use common::settings;
 use common::table::{Mark, Table, in_turn};
 
 const PROJECTS: usize = 2_000;
@@ -239,11 +240,10 @@ fn questions() -> Vec<(&'static str, Scope, GetOverview)> {
 }
 
 fn main() {
-    if std::env::args().any(|argument| argument == "--list") {
+    if settings::is_listed() {
         return;
     }
-    let rounds =
-        std::env::var("STRANDLINE_BENCH_CHANGES").ok().and_then(|text| text.parse().ok()).unwrap_or(100);
+    let rounds = settings::number("CHANGES", 100);
     let directory = tempfile::tempdir().expect("a temporary directory");
     let (begun, clock, runtime) =
         (Instant::now(), Arc::new(History::default()), Runtime::new().expect("a runtime"));

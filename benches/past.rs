@@ -10,7 +10,7 @@
 
 mod common;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -32,6 +32,7 @@ use strandline_view::{Build, ViewStatus};
 use tokio::runtime::Runtime;
 
 use common::fleet::{Fleet, Sight};
+use common::settings::{self, Place};
 use common::table::{Mark, Table, in_turn};
 use common::{BATCH, Log, followed, objects};
 
@@ -40,10 +41,6 @@ const SEED: u64 = 7;
 
 /// Sights handed over at once while a log is built.
 const CHUNK: usize = 20_000;
-
-fn setting(name: &str, default: u64) -> u64 {
-    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
-}
 
 /// What a log was built of, and what building it took.
 struct Built {
@@ -278,19 +275,17 @@ impl Asking {
 }
 
 fn main() {
-    if std::env::args().any(|argument| argument == "--list") {
+    if settings::is_listed() {
         return;
     }
     let settings = [
-        setting("STRANDLINE_BENCH_CHANGES", 60_000),
-        setting("STRANDLINE_BENCH_OBJECTS", 6_000),
-        setting("STRANDLINE_BENCH_BUSY", 50),
+        settings::number("CHANGES", 60_000),
+        settings::number("OBJECTS", 6_000),
+        settings::number("BUSY", 50),
     ];
     let mut fleet = Fleet::new(SEED, settings[1], settings[2]);
-    let temporary = tempfile::tempdir().expect("a temporary directory");
-    let kept = std::env::var_os("STRANDLINE_BENCH_DIR").map(PathBuf::from);
-    let directory = kept.as_deref().unwrap_or(temporary.path());
-    std::fs::create_dir_all(directory).expect("the directory is made");
+    let place = Place::new().expect("a directory");
+    let directory = place.path();
     let built = built(directory, &mut fleet, settings);
     println!("{} changes of {} objects at first, busy {} %", built.changes, fleet.objects(), settings[2]);
     let status = ViewStatus::new(Watermark::default());

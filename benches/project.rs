@@ -12,6 +12,7 @@ use rusqlite::Connection;
 use strandline_view::Projector;
 use strandline_view::ruleset::RuleSet;
 
+use common::settings;
 use common::table::{Mark, Spread, Table};
 use common::{BATCH, Log, observations};
 
@@ -19,7 +20,7 @@ const COUNT: usize = 12_000;
 const ROUNDS: usize = 7;
 
 fn main() {
-    if std::env::args().any(|argument| argument == "--list") {
+    if settings::is_listed() {
         return;
     }
     let bodies: Vec<String> = observations(COUNT, 6).into_iter().map(|seen| seen.observation.body).collect();

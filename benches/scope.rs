@@ -34,6 +34,7 @@ use strandline_view::ruleset::RuleSet;
 use strandline_view::{Projector, ViewStatus};
 use tokio::runtime::Runtime;
 
+use common::settings;
 use common::table::{Mark, Table, in_turn};
 
 const ENVIRONMENTS: usize = 20_000;
@@ -223,7 +224,7 @@ const QUESTIONS: [(&str, Mark, Ask); 12] = [
 const TWICE: Mark = Mark::RatioAtMost(2.0);
 
 fn main() {
-    if std::env::args().any(|argument| argument == "--list") {
+    if settings::is_listed() {
         return;
     }
     let directory = tempfile::tempdir().expect("a temporary directory");

@@ -28,6 +28,7 @@ use strandline_view::ruleset::RuleSet;
 use strandline_view::{Projector, ViewStatus};
 use tokio::runtime::Runtime;
 
+use common::settings;
 use common::table::{Mark, Table, in_turn, milliseconds};
 use common::{BATCH, Random};
 
@@ -44,7 +45,7 @@ const APPS: [&str; 12] = [
 const TIERS: [&str; 4] = ["production", "staging", "qa", "development"];
 
 fn objects() -> usize {
-    std::env::var("STRANDLINE_BENCH_OBJECTS").ok().and_then(|text| text.parse().ok()).unwrap_or(FULL / 10)
+    settings::number("OBJECTS", FULL / 10)
 }
 
 /// The project of an environment; every other one is ours.
@@ -161,7 +162,7 @@ const SEARCHES: [(&str, &str, &[SearchType]); 12] = [
 ];
 
 fn main() {
-    if std::env::args().any(|argument| argument == "--list") {
+    if settings::is_listed() {
         return;
     }
     let objects = objects();

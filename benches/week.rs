@@ -16,6 +16,7 @@ use strandline::service::{DemoOptions, RetentionConfig, demo};
 use strandline_model::Timestamp;
 use strandline_sim::fleet::{Fleet, FleetOptions};
 
+use common::settings;
 use common::table::{Mark, Table};
 
 const HOUR: Duration = Duration::from_secs(3600);
@@ -47,11 +48,11 @@ struct Sample {
 }
 
 fn main() {
-    if std::env::args().any(|argument| argument == "--list") {
+    if settings::is_listed() {
         return;
     }
     let days = days();
-    if std::env::args().any(|argument| argument == FLEET_ALONE) {
+    if settings::has_argument(FLEET_ALONE) {
         return fleet_alone(days);
     }
     let fleet = memory_of_fleet();
@@ -91,8 +92,7 @@ fn main() {
 }
 
 fn days() -> u32 {
-    let days = std::env::var("STRANDLINE_BENCH_DAYS").ok().and_then(|text| text.parse().ok());
-    days.unwrap_or(DAYS).max(3)
+    settings::number("DAYS", DAYS).max(3)
 }
 
 fn end() -> Timestamp {

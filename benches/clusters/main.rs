@@ -19,7 +19,7 @@ mod workload;
 
 use std::error::Error;
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -32,6 +32,7 @@ use tokio_util::sync::CancellationToken;
 
 use asking::Asking;
 use common::busy_cluster::watched;
+use common::settings::{self, Place};
 use common::system::{Memory, cpu_seconds, disk};
 use common::table::{Mark, Table};
 use lag::Lags;
@@ -78,20 +79,18 @@ struct Minute {
 }
 
 fn main() -> Result<()> {
-    if std::env::args().any(|argument| argument == "--list") {
+    if settings::is_listed() {
         return Ok(());
     }
-    let clusters = number("CLUSTERS", 100)?.max(1);
-    let size = Size { clusters, objects: number("OBJECTS", 2_000)?.next_multiple_of(NAMESPACE) };
-    if std::env::args().any(|argument| argument == servers::ARGUMENT) {
+    let clusters = settings::number("CLUSTERS", 100).max(1);
+    let size = Size { clusters, objects: settings::number("OBJECTS", 2_000_u64).next_multiple_of(NAMESPACE) };
+    if settings::has_argument(servers::ARGUMENT) {
         return servers::run(size);
     }
-    let (rate, minutes) = (number("RATE", 1_000)? as f64, number("MINUTES", 2)?.max(1));
+    let (rate, minutes) = (settings::number("RATE", 1_000) as f64, settings::number("MINUTES", 2).max(1));
     tracing_subscriber::fmt().with_max_level(tracing::Level::WARN).with_writer(std::io::stderr).init();
-    let temporary = tempfile::tempdir()?;
-    let kept = std::env::var_os("STRANDLINE_BENCH_DIR").map(PathBuf::from);
-    let directory = kept.as_deref().unwrap_or(temporary.path());
-    std::fs::create_dir_all(directory)?;
+    let place = Place::new()?;
+    let directory = place.path();
     let mut servers = Servers::start(size)?;
     eprintln!(
         "{} clusters, {} objects, {} environments",
@@ -185,14 +184,6 @@ impl Minute {
             disk: disk(directory)?,
             cores: [0, 1].map(|part| (now[part] - used[part]) / seconds),
         })
-    }
-}
-
-fn number(name: &str, otherwise: u64) -> Result<u64> {
-    let name = format!("STRANDLINE_BENCH_{name}");
-    match std::env::var(&name) {
-        Ok(text) => Ok(text.parse().map_err(|_| format!("{name} is no number: {text}"))?),
-        Err(_) => Ok(otherwise),
     }
 }
 
