@@ -14,6 +14,7 @@ use rusqlite::Connection;
 use strandline_log::LogReader;
 use strandline_model::{Change, Offset};
 
+use common::settings;
 use common::table::{Mark, Table, in_turn};
 use common::{BATCH, Log, observations};
 
@@ -44,7 +45,7 @@ struct Stored {
 }
 
 fn main() {
-    if std::env::args().any(|argument| argument == "--list") {
+    if settings::is_listed() {
         return;
     }
     let directory = tempfile::tempdir().expect("a temporary directory");
@@ -124,7 +125,7 @@ fn told_of_room(table: &mut Table, stored: &Stored, text: f64) {
 fn places(directory: &Path) -> Vec<Offset> {
     let log = open(directory);
     let sql = r#"SELECT max("offset") FROM change WHERE "offset" <= (SELECT max("offset") / 4 FROM change)
-        GROUP BY subject_id LIMIT ?1"#;
+        AND frame_id IS NOT NULL GROUP BY subject_id LIMIT ?1"#;
     let mut statement = log.prepare(sql).expect("a statement");
     let rows = statement.query_map([READ as i64], |row| row.get(0)).expect("a query");
     rows.map(|offset| Offset::from_i64(offset.expect("an offset"))).collect()

@@ -5,6 +5,8 @@ use std::time::Instant;
 
 use serde_json::{Map, Value, json};
 
+use super::Random;
+
 /// Milliseconds that something took, over several rounds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Spread {
@@ -79,13 +81,26 @@ impl Mark {
 pub(crate) struct Table {
     bench: &'static str,
     rows: Vec<Value>,
+    /// How long the machine took for the same work when it began.
+    pace: f64,
+}
+
+/// Milliseconds that the machine takes for work that is always the same: a shared one is not always as fast, and figures without
+/// a ratio are to be read by this one.
+fn pace() -> f64 {
+    let once = || {
+        let mut random = Random(42);
+        let mut numbers: Vec<u64> = (0..1_000_000).map(|_| random.next()).collect();
+        milliseconds(|| numbers.sort_unstable())
+    };
+    Spread::of((0..5).map(|_| once()).collect()).median
 }
 
 impl Table {
     /// Begins the table of a bench.
     pub(crate) fn new(bench: &'static str) -> Self {
         println!("{}", line(["what", "ours", "peer", "", "ratio", "mark", ""]));
-        Table { bench, rows: Vec::new() }
+        Table { bench, rows: Vec::new(), pace: pace() }
     }
 
     /// Adds and prints a figure; `peer` is what it is compared to, by name, in the same unit and the same run.
@@ -101,7 +116,9 @@ impl Table {
     }
 
     /// Keeps the table in the place of what the bench found before.
-    pub(crate) fn finish(self) {
+    pub(crate) fn finish(mut self) {
+        let before = Some(("before", self.pace));
+        self.row("the machine: a million numbers sorted, afterwards", "ms", pace(), before, Mark::None);
         let file = results();
         let mut all = read();
         all.insert(self.bench.to_owned(), Value::Array(self.rows));
@@ -122,9 +139,14 @@ pub(crate) fn print_all() {
     }
 }
 
-fn results() -> PathBuf {
+/// A file beside the figures that are kept.
+pub(crate) fn kept_beside(name: &str) -> PathBuf {
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from("target"), PathBuf::from);
-    target.join("bench/results.json")
+    target.join("bench").join(name)
+}
+
+fn results() -> PathBuf {
+    kept_beside("results.json")
 }
 
 fn read() -> Map<String, Value> {

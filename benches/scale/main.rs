@@ -6,12 +6,15 @@
 //! question is asked of another offset, resource, environment or word each time.
 //!
 //! The peer of each figure is the same figure at the first size. `STRANDLINE_BENCH_SIZES=250000,1000000` names other sizes, and
-//! `STRANDLINE_BENCH_DIR` where log and view are kept.
+//! `STRANDLINE_BENCH_DIR` where log and view are kept. Besides a table there is a picture, `target/bench/scale.svg`.
 
+#[path = "../common/mod.rs"]
 mod common;
 
+mod picture;
+
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -26,9 +29,11 @@ use tokio_util::sync::CancellationToken;
 use common::caller::{Caller, asked};
 use common::fleet::Fleet;
 use common::objects::{PER_NAMESPACE, WORKLOAD, namespace, uid};
+use common::settings::{self, Place};
 use common::system::{Memory, disk};
-use common::table::{Mark, Table, milliseconds};
+use common::table::{Mark, Table, kept_beside, milliseconds};
 use common::{BATCH, Log, Random, followed, runtime};
+use picture::Panel;
 
 const SIZES: [u64; 4] = [250_000, 500_000, 1_000_000, 2_000_000];
 const SEED: u64 = 7;
@@ -46,12 +51,15 @@ const REST: Duration = Duration::from_secs(12);
 /// The argument with which a process of its own serves what was recorded.
 const SERVE: &str = "--serve";
 
+/// How the names of figures end that are of the slowest answer.
+const SLOWEST: &str = ": the slowest of a hundred";
+
 /// Figures in their order, each by its name and unit.
 type Figures = Vec<((String, String), f64)>;
 
 fn main() {
     let arguments: Vec<String> = std::env::args().collect();
-    if arguments.iter().any(|argument| argument == "--list") {
+    if settings::is_listed() {
         return;
     }
     if let Some(place) = arguments.iter().position(|argument| argument == SERVE) {
@@ -62,10 +70,8 @@ fn main() {
         return serve(Path::new(directory), number(objects), number(changes));
     }
     let sizes = sizes();
-    let temporary = tempfile::tempdir().expect("a temporary directory");
-    let kept = std::env::var_os("STRANDLINE_BENCH_DIR").map(PathBuf::from);
-    let directory = kept.as_deref().unwrap_or(temporary.path());
-    std::fs::create_dir_all(directory).expect("the directory is made");
+    let place = Place::new().expect("a directory");
+    let directory = place.path();
     let mut fleet = Fleet::new(SEED, sizes.iter().copied().max().unwrap_or_default(), BUSY);
     let mut found: Vec<Figures> = Vec::new();
     let mut there = 0;
@@ -87,6 +93,48 @@ fn main() {
         }
     }
     table.finish();
+    let picture = kept_beside("scale.svg");
+    std::fs::write(&picture, drawn(&sizes, &found)).expect("the picture is written");
+    println!("drawn in {}", picture.display());
+}
+
+/// A picture of what matters most.
+fn drawn(sizes: &[u64], found: &[Figures]) -> String {
+    let line = |unit: &str, name: &str| {
+        let of = |figures: &Figures| {
+            figures.iter().find(|(of, _)| of.0 == name && of.1 == unit).map(|(_, figure)| *figure)
+        };
+        found.iter().filter_map(of).collect::<Vec<_>>()
+    };
+    let lines = |unit: &str, names: &[(&str, &str)]| {
+        names.iter().map(|(name, shown)| ((*shown).to_owned(), line(unit, name))).collect()
+    };
+    let is_answer = |name: &str, unit: &str| unit == "ms" && !name.ends_with(SLOWEST);
+    let names = found.first().into_iter().flatten().map(|((name, unit), _)| (name, unit));
+    let answers = names.filter(|(name, unit)| is_answer(name, unit));
+    let answers = answers.map(|(name, unit)| (name.clone(), line(unit, name))).collect();
+    let rates = [
+        ("objects that come, till they can be asked for", "objects that come"),
+        ("changes, till they can be asked for", "changes"),
+    ];
+    let memory = [
+        ("memory after the start", "after the start"),
+        ("memory after all questions", "after all questions"),
+        ("memory of who serves, at most", "at most"),
+    ];
+    let bytes = [("log and view, for each object", "log and view")];
+    let beside = |n: f64| [690.0, 34.0 + n * 150.0, 170.0, 90.0];
+    let panels = [
+        Panel { title: "answers over HTTP, median ms", place: [50.0, 34.0, 290.0, 390.0], lines: answers },
+        Panel {
+            title: "until it can be asked for, 1,000/s",
+            place: beside(0.0),
+            lines: lines("k/s", &rates),
+        },
+        Panel { title: "memory of the server, MB", place: beside(1.0), lines: lines("MB", &memory) },
+        Panel { title: "on disk, bytes an object", place: beside(2.0), lines: lines("bytes", &bytes) },
+    ];
+    picture::svg("What grows with the number of objects", sizes, &panels)
 }
 
 fn sizes() -> Vec<u64> {
@@ -221,7 +269,7 @@ fn serve(directory: &Path, objects: u64, changes: u64) {
         let mut each: Vec<f64> = paths[1..].iter().map(|path| milliseconds(|| caller.ask(path))).collect();
         each.sort_by(f64::total_cmp);
         print(name, "ms", each[each.len() / 2]);
-        print(&format!("{name}: the slowest of a hundred"), "ms", each[each.len() * 99 / 100]);
+        print(&format!("{name}{SLOWEST}"), "ms", each[each.len() * 99 / 100]);
     }
     std::thread::sleep(REST);
     let memory = Memory::now().expect("the memory of this process");
