@@ -134,7 +134,8 @@ fn places(directory: &Path) -> Vec<Offset> {
 /// Reads them all with a reader that has unpacked nothing yet.
 fn read(directory: &Path, places: &[Offset]) -> Vec<String> {
     let mut reader = LogReader::open(directory).expect("the log opens");
-    let body = |place: &Offset| match reader.at(*place).expect("a record").change {
+    let mut log = reader.begin().expect("a snapshot");
+    let body = |place: &Offset| match log.at(*place).expect("a record").change {
         Change::Applied { body, .. } => body,
         other => panic!("no state: {other:?}"),
     };

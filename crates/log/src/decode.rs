@@ -74,7 +74,7 @@ impl LogReader {
         let unpacked = match self.unpacked.get(frame) {
             Some(unpacked) => unpacked,
             None => {
-                let unpacked: Arc<[u8]> = self.unpack(frame, row)?.into();
+                let unpacked = Arc::new(self.unpack(frame, row)?);
                 self.unpacked.put(frame, Arc::clone(&unpacked));
                 unpacked
             }

@@ -32,9 +32,10 @@ pub(super) fn body_at(unpacked: &[u8], at: i64) -> Option<&str> {
     std::str::from_utf8(rest.get(..length)?).ok()
 }
 
-/// Frames that were unpacked last, the least recently used given up first.
+/// Frames that were unpacked last, the least recently used given up first. They stay where they were unpacked: to copy one takes
+/// nearly as long.
 pub(super) struct Unpacked {
-    frames: LruCache<i64, Arc<[u8]>>,
+    frames: LruCache<i64, Arc<Vec<u8>>>,
     bytes: usize,
     bytes_max: usize,
 }
@@ -44,11 +45,11 @@ impl Unpacked {
         Unpacked { frames: LruCache::unbounded(), bytes: 0, bytes_max }
     }
 
-    pub(super) fn get(&mut self, frame: i64) -> Option<Arc<[u8]>> {
+    pub(super) fn get(&mut self, frame: i64) -> Option<Arc<Vec<u8>>> {
         self.frames.get(&frame).cloned()
     }
 
-    pub(super) fn put(&mut self, frame: i64, unpacked: Arc<[u8]>) {
+    pub(super) fn put(&mut self, frame: i64, unpacked: Arc<Vec<u8>>) {
         self.bytes += unpacked.len();
         if let Some((_, old)) = self.frames.push(frame, unpacked) {
             self.bytes -= old.len();
@@ -80,7 +81,7 @@ mod tests {
         const ROOM: usize = 4096;
         let mut unpacked = Unpacked::new(ROOM);
         for frame in 0..10 {
-            unpacked.put(frame, vec![0; ROOM / 4].into());
+            unpacked.put(frame, Arc::new(vec![0; ROOM / 4]));
         }
         assert!(unpacked.get(0).is_none() && unpacked.get(9).is_some());
         assert_eq!(unpacked.bytes, ROOM);
