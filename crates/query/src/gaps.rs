@@ -7,7 +7,7 @@ use rusqlite::{Connection, Row, named_params};
 
 use crate::concerns::Concerns;
 use crate::error::Result;
-use crate::scope::{ResolvedScope, concerned, looked_at};
+use crate::scope::{ResolvedScope, concerned, looked_at, targets_asked_about};
 use strandline_log::WriterProblem;
 use strandline_model::{Offset, Timestamp};
 use strandline_protocol::{Gap, Snapshot};
@@ -129,6 +129,19 @@ fn from_row(row: &Row<'_>) -> rusqlite::Result<Gap> {
     })
 }
 
+/// SQL of the names of clusters `c` that the catalog holds at `:at`, as far as `$which` holds.
+macro_rules! clusters_where {
+    ($which:expr) => {
+        concat!(
+            "SELECT c.name FROM cluster c
+            JOIN cluster_spec s ON s.cluster_id = c.id AND s.from_offset <= :at AND s.to_offset > :at
+            WHERE ",
+            $which,
+            " ORDER BY c.name"
+        )
+    };
+}
+
 /// The clusters that an answer speaks of, as far as the caller may see them.
 pub(super) fn clusters(
     view: &Connection,
@@ -136,20 +149,22 @@ pub(super) fn clusters(
     at: Offset,
     concerns: &Concerns<'_>,
 ) -> Result<Vec<String>> {
-    let (environment, cluster) = concerns.as_sql();
-    let sql = concat!(
-        "SELECT c.name FROM cluster c
-        JOIN cluster_spec s ON s.cluster_id = c.id AND s.from_offset <= :at AND s.to_offset > :at
-        WHERE (:cluster IS NULL OR c.name = :cluster) AND ",
-        concerned!("", looked_at!(cluster)),
-        " ORDER BY c.name"
-    );
-    let params = named_params! {
-        ":at": at.as_i64(), ":cluster": cluster, ":environment": environment, ":scope": concerns.scope(view, scope, at)?,
-    };
-    let mut statement = view.prepare_cached(sql)?;
-    let rows = statement.query_map(params, |row| row.get(0))?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
+    let scope = concerns.scope(view, scope, at)?;
+    let name = |row: &Row<'_>| row.get(0);
+    if let Concerns::Environment(number) = concerns {
+        // From its few targets, and not through all clusters.
+        let sql = clusters_where!(concat!(
+            "c.name IN (SELECT t.value ->> '$.cluster' FROM ",
+            targets_asked_about!(),
+            ")"
+        ));
+        let params = named_params! { ":at": at.as_i64(), ":environment": number, ":scope": scope };
+        return Ok(view.prepare_cached(sql)?.query_map(params, name)?.collect::<rusqlite::Result<_>>()?);
+    }
+    let (_, cluster) = concerns.as_sql();
+    let sql = clusters_where!(concat!("(:cluster IS NULL OR c.name = :cluster) AND ", looked_at!(cluster)));
+    let params = named_params! { ":at": at.as_i64(), ":cluster": cluster, ":scope": scope };
+    Ok(view.prepare_cached(sql)?.query_map(params, name)?.collect::<rusqlite::Result<_>>()?)
 }
 
 /// That nothing is recorded, as a gap of each of these clusters.

@@ -324,6 +324,20 @@ macro_rules! looked_at {
 }
 pub(super) use looked_at;
 
+/// SQL of the targets `t` of the environment asked about, `:environment`, at `:at`; of none where `:scope` does not read it.
+macro_rules! targets_asked_about {
+    () => {
+        concat!(
+            "json_each((SELECT e.targets FROM environment e
+                WHERE e.id = :environment AND e.to_offset > :at AND e.from_offset = (SELECT max(from_offset)
+                    FROM environment WHERE id = :environment AND from_offset <= :at) AND ",
+            $crate::scope::reads!(),
+            ")) t"
+        )
+    };
+}
+pub(super) use targets_asked_about;
+
 /// SQL that holds where the environment asked about, `:environment`, is read by `:scope` at `:at` and has a target `t` in the
 /// cluster `c`, with what else is asked of that target; and where no environment is asked about, as `$otherwise` says.
 /// What is the environment's concern is looked at by all who read it.
@@ -332,11 +346,9 @@ macro_rules! concerned {
         concat!(
             "CASE WHEN :environment IS NULL THEN ",
             $otherwise,
-            " ELSE EXISTS (SELECT 1 FROM json_each((SELECT e.targets FROM environment e
-                    WHERE e.id = :environment AND e.to_offset > :at AND e.from_offset = (SELECT max(from_offset)
-                        FROM environment WHERE id = :environment AND from_offset <= :at) AND ",
-            $crate::scope::reads!(),
-            ")) t WHERE t.value ->> '$.cluster' = c.name",
+            " ELSE EXISTS (SELECT 1 FROM ",
+            $crate::scope::targets_asked_about!(),
+            " WHERE t.value ->> '$.cluster' = c.name",
             $narrower,
             ") END"
         )
