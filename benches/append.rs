@@ -18,13 +18,13 @@ fn main() {
     if settings::is_listed() {
         return;
     }
+    let mut table = Table::new("append");
     let mut times = [Vec::new(), Vec::new()];
     for _ in 0..ROUNDS {
         times[0].push(ours());
         times[1].push(raw());
     }
     let [ours, raw] = times.map(Spread::of).map(|spread| COUNT as f64 / spread.median);
-    let mut table = Table::new("append");
     table.row(
         "appending to the log",
         "k changes/s",

@@ -46,6 +46,7 @@ fn main() {
     if settings::is_listed() {
         return;
     }
+    let mut table = Table::new("disk");
     let seen: Vec<Seen> = observations(OBJECTS + CHANGES, 2);
     let json = |seen: &[Seen]| seen.iter().map(|seen| seen.observation.body.len()).sum::<usize>() as f64;
     let (listed_json, changed_json) = (json(&seen[..OBJECTS]), json(&seen[OBJECTS..]));
@@ -75,7 +76,6 @@ fn main() {
 
     by_table("a listed object", (&before, &listed), OBJECTS);
     by_table("a later change", (&listed, &changed), CHANGES);
-    let mut table = Table::new("disk");
     let mut row = |what: &str, database: Option<&str>, count: usize, json: f64, spans: [&Bytes; 2], mark| {
         let [from, to] = spans.map(|bytes| total(bytes, database));
         table.row(what, "bytes", (to - from) / count as f64, Some(("its JSON", json / count as f64)), mark);

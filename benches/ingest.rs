@@ -40,6 +40,7 @@ fn main() {
     if settings::is_listed() {
         return;
     }
+    let mut table = Table::new("ingest");
     let (objects, rules) = (OBJECTS as u64, Rules::new([7; 32]));
     let seen: Vec<Seen> = observations(OBJECTS + CHANGES, 2);
     let raw: Vec<Raw> = seen.iter().map(|seen| (seen.kind, managed(&seen.observation.body))).collect();
@@ -56,7 +57,6 @@ fn main() {
         }
     }
     let [list, raw_list, changes, raw_changes, cleaning] = times.map(Spread::of).map(|spread| spread.median);
-    let mut table = Table::new("ingest");
     let (unit, peer) = ("k changes/s", "raw SQLite");
     let listed = (peer, OBJECTS as f64 / raw_list);
     let changed = (peer, CHANGES as f64 / raw_changes);

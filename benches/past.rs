@@ -278,6 +278,7 @@ fn main() {
     if settings::is_listed() {
         return;
     }
+    let mut table = Table::new("past");
     let settings = [
         settings::number("CHANGES", 60_000),
         settings::number("OBJECTS", 6_000),
@@ -293,7 +294,6 @@ fn main() {
     let queries = Queries::new(directory, 1, status, Arc::new(SystemClock));
     let runtime = Runtime::new().expect("a runtime");
     let asking = Asking { queries, runtime, scope: Scope::everything() };
-    let mut table = Table::new("past");
     rates(&mut table, &built);
     sizes(&mut table, &built, directory);
     compare(&mut table, &asking, &built, &fleet);

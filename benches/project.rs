@@ -23,6 +23,7 @@ fn main() {
     if settings::is_listed() {
         return;
     }
+    let mut table = Table::new("project");
     let bodies: Vec<String> = observations(COUNT, 6).into_iter().map(|seen| seen.observation.body).collect();
     let mut times = [Vec::new(), Vec::new(), Vec::new()];
     for _ in 0..ROUNDS {
@@ -34,7 +35,6 @@ fn main() {
         }
     }
     let [ingest, project, raw] = times.map(Spread::of).map(|spread| COUNT as f64 / spread.median);
-    let mut table = Table::new("project");
     let what = "projecting into the view";
     table.row(what, "k changes/s", project, Some(("appending to the log", ingest)), Mark::RatioAtLeast(1.5));
     table.row(what, "k changes/s", project, Some(("raw SQLite", raw)), Mark::None);

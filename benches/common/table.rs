@@ -81,7 +81,7 @@ impl Mark {
 pub(crate) struct Table {
     bench: &'static str,
     rows: Vec<Value>,
-    /// How long the machine took for the same work when it began.
+    /// How long the machine took for the same work when the table began.
     pace: f64,
 }
 
@@ -97,7 +97,7 @@ fn pace() -> f64 {
 }
 
 impl Table {
-    /// Begins the table of a bench.
+    /// Begins the table of a bench: before what is measured, unless that is memory or processor time of the whole process.
     pub(crate) fn new(bench: &'static str) -> Self {
         println!("{}", line(["what", "ours", "peer", "", "ratio", "mark", ""]));
         Table { bench, rows: Vec::new(), pace: pace() }
@@ -117,8 +117,8 @@ impl Table {
 
     /// Keeps the table in the place of what the bench found before.
     pub(crate) fn finish(mut self) {
-        let before = Some(("before", self.pace));
-        self.row("the machine: a million numbers sorted, afterwards", "ms", pace(), before, Mark::None);
+        let begun = Some(("as the table began", self.pace));
+        self.row("the machine: a million numbers sorted", "ms", pace(), begun, Mark::None);
         let file = results();
         let mut all = read();
         all.insert(self.bench.to_owned(), Value::Array(self.rows));

@@ -57,13 +57,13 @@ fn main() -> Result<()> {
     if settings::has_argument(ALONE) {
         return alone(objects / BASE);
     }
+    let mut table = Table::new("follow");
     let base: f64 = Process::start(ALONE)?.answer()?.parse()?;
     let mut cluster = Cluster::start(objects)?;
     let ours = Ours::measure(&mut cluster, objects)?;
     let peer = Peer::measure(&mut cluster, objects, objects / 2)?;
 
     println!("{objects} objects, {:.0} JSON bytes each with managedFields", cluster.bytes_each);
-    let mut table = Table::new("follow");
     ours.listed.rows(&mut table, "objects of a first list", peer.as_ref().map(|peer| peer.listed));
     ours.followed.rows(&mut table, "changes", peer.as_ref().map(|peer| peer.followed));
     if let Some(seconds) = ours.offered {

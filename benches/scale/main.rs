@@ -70,6 +70,7 @@ fn main() {
         return serve(Path::new(directory), number(objects), number(changes));
     }
     let sizes = sizes();
+    let mut table = Table::new("scale");
     let place = Place::new().expect("a directory");
     let directory = place.path();
     let mut fleet = Fleet::new(SEED, sizes.iter().copied().max().unwrap_or_default(), BUSY);
@@ -84,7 +85,6 @@ fn main() {
         figures.iter().for_each(|((name, unit), figure)| eprintln!("  {name:<58} {figure:>10.2} {unit}"));
         found.push(figures);
     }
-    let mut table = Table::new("scale");
     for (size, figures) in sizes.iter().zip(&found) {
         for ((name, unit), figure) in figures {
             let first = found[0].iter().find(|(of, _)| of == &(name.clone(), unit.clone()));
