@@ -374,7 +374,8 @@ async fn write(
             appender.append(batch(appender, thing.watch(), thing.end(step as u64)).await).await
         }
         Event::Mark { cluster, kind, namespace, gap } => {
-            if kind.is_empty() {
+            // A mark of one namespace is none of the cluster, of which nobody would know anything since it was declared.
+            if kind.is_empty() && namespace.is_empty() {
                 looked_at.insert(cluster.clone());
             }
             let kind = Kind::new("", kind.as_str());

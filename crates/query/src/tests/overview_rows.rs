@@ -18,8 +18,9 @@ pub(super) fn by_name(page: &PageRequest) -> GetOverview {
     GetOverview { environments: Some(rows), ..GetOverview::default() }
 }
 
-/// Leaves out of an environment since when it is as it is.
-pub(super) fn without_since(value: &mut serde_json::Value) {
+/// Leaves out of an environment what rests on its past: since when it is as it is, and its last change, which is none by a
+/// controller, as which field managers have been known since they first wrote a status there.
+pub(super) fn without_past(value: &mut serde_json::Value) {
     if value["health"].is_object() {
         value["health"]["since"] = serde_json::Value::Null;
     }
@@ -28,6 +29,7 @@ pub(super) fn without_since(value: &mut serde_json::Value) {
             *told = serde_json::Value::Null;
         }
     }
+    value.as_object_mut().and_then(|members| members.remove("last_change"));
 }
 
 fn scope_of(path: Option<&str>) -> Scope {

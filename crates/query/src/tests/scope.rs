@@ -292,18 +292,25 @@ impl Two {
         if let Ok(value) = &mut theirs {
             reach.limit(value);
         }
-        // Since when an environment is as it is stays with it when it moves, as its name does.
-        [&mut ours, &mut theirs].into_iter().flatten().for_each(|value| self.without_since(value));
+        // An environment's past stays with it when it moves, as its name does: since when it is as it is, who is a controller.
+        [&mut ours, &mut theirs].into_iter().flatten().for_each(|value| self.without_past(value));
         assert_eq!(ours, theirs, "after step {step}: with the scope, and without the others");
     }
 
-    fn without_since(&self, value: &mut Value) {
+    fn without_past(&self, value: &mut Value) {
         if value["id"].as_str().is_some_and(|id| self.moves(id)) {
-            overview_rows::without_since(value);
+            overview_rows::without_past(value);
+        }
+        if let Some(attention) = value.get_mut("attention").and_then(Value::as_array_mut) {
+            // The latest first, so that an order of them tells of that time too.
+            let id = |of: &Value| of["id"].as_str().unwrap().to_owned();
+            if attention.iter().any(|one| self.moves(&id(one))) {
+                attention.sort_by_key(id);
+            }
         }
         match value {
-            Value::Object(members) => members.values_mut().for_each(|member| self.without_since(member)),
-            Value::Array(items) => items.iter_mut().for_each(|item| self.without_since(item)),
+            Value::Object(members) => members.values_mut().for_each(|member| self.without_past(member)),
+            Value::Array(items) => items.iter_mut().for_each(|item| self.without_past(item)),
             _ => {}
         }
     }
