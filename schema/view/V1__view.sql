@@ -604,7 +604,8 @@ CREATE TABLE kube_event_count (
 ) STRICT, WITHOUT ROWID;
 
 -- The same for questions about many environments, in the order in which it was said: a row for each count of an Event of
--- what belongs to an environment. The last one holds on where its subject left.
+-- what belongs to an environment or ended there, while the environment has the audience that it had at the end. The last one
+-- holds on where its subject left.
 CREATE TABLE event_feed (
     said_at        INTEGER NOT NULL,      -- of the count
     "offset"       INTEGER NOT NULL,      -- where the count begins

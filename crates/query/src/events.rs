@@ -2,7 +2,8 @@
 //!
 //! An environment shows what is said of a resource as far as it belonged there: whatever was said until it left,
 //! be it before it came, since an Event may arrive before its object; and of a resource that ended there also what
-//! was said after its end. A scope sees of a resource what its environments show.
+//! was said after its end, as long as the environment kept the audience that it had then. A scope sees of a resource what
+//! its environments show.
 
 use rusqlite::{Connection, OptionalExtension, Row, named_params};
 use serde::Serialize;
@@ -30,18 +31,28 @@ pub struct EventFilter {
     pub reasons: Vec<String>,
 }
 
+/// SQL of the offset until which Events of the resource of the membership `m` are told to who reads the row `e` of
+/// `environment_audience`: until it left or, where it ended there, until the environment's audience went too.
+macro_rules! last_told {
+    () => {
+        "min(:at, e.to_offset - 1, CASE WHEN EXISTS (
+            SELECT 1 FROM version v WHERE v.resource_id = m.resource_id AND v.deleted = 1
+                AND v.from_offset <= :at AND v.to_offset > :at
+                AND m.to_offset = (SELECT max(last.to_offset) FROM membership last
+                    WHERE last.resource_id = v.resource_id AND last.from_offset < last.to_offset
+                        AND last.to_offset <= v.from_offset))
+            THEN :at ELSE m.to_offset - 1 END)"
+    };
+}
+pub(super) use last_told;
+
 /// Resources with the offset until which Events of them are told, from memberships that satisfy a condition.
 macro_rules! told_until {
     ($condition:literal) => {
         concat!(
-            "SELECT m.resource_id AS id, max(CASE WHEN e.to_offset >= m.to_offset AND EXISTS (
-                SELECT 1 FROM version v WHERE v.resource_id = m.resource_id AND v.deleted = 1
-                    AND v.from_offset <= :at AND v.to_offset > :at
-                    AND m.to_offset = (SELECT max(last.to_offset) FROM membership last
-                        WHERE last.resource_id = v.resource_id AND last.from_offset < last.to_offset
-                            AND last.to_offset <= v.from_offset))
-                THEN :at ELSE min(m.to_offset, e.to_offset, :at + 1) - 1 END) AS until
-            FROM membership m CROSS JOIN environment_audience e ON e.environment_id = m.environment_id
+            "SELECT m.resource_id AS id, max(",
+            last_told!(),
+            ") AS until FROM membership m CROSS JOIN environment_audience e ON e.environment_id = m.environment_id
             WHERE ",
             $crate::scope::belonged!(),
             " AND ",

@@ -80,12 +80,14 @@ const EVENTS_OF_RESOURCE: [&str; 2] = [
         WHERE r.id = ?1"#,
 ];
 
-/// Environments to which a resource belongs or, where it has ended, belonged last.
+/// Environments to which a resource belongs or, where it has ended, belonged last, as long as these have the audience of then.
 const ENVIRONMENTS_OF_RESOURCE: [&str; 2] = [
     "SELECT environment_id FROM membership WHERE resource_id = ?1 AND to_offset = ?2",
     "SELECT m.environment_id FROM membership m WHERE m.resource_id = ?1 AND m.from_offset < m.to_offset
         AND m.to_offset = (SELECT max(to_offset) FROM membership WHERE resource_id = ?1 AND from_offset < to_offset)
-        AND EXISTS (SELECT 1 FROM version v WHERE v.resource_id = ?1 AND v.to_offset = ?2 AND v.deleted = 1)",
+        AND EXISTS (SELECT 1 FROM version v WHERE v.resource_id = ?1 AND v.to_offset = ?2 AND v.deleted = 1)
+        AND EXISTS (SELECT 1 FROM environment_audience e WHERE e.environment_id = m.environment_id
+            AND e.from_offset < m.to_offset AND e.to_offset = ?2)",
 ];
 
 /// Writes an Event for the environments to which what it is about belongs; one that was said before is no news.

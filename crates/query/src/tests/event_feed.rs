@@ -6,7 +6,7 @@ use std::time::Duration;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::scope::{events, ids};
+use super::scope::{MOVED, events, ids};
 use super::*;
 use strandline_model::Timestamp;
 
@@ -227,6 +227,53 @@ pub(super) async fn agrees(
         if moves { listed.is_subset(&found) } else { listed == found },
         "step {step}: {id}: {listed:?} {found:?}"
     );
+}
+
+/// Who gets an environment learns nothing of what ended in it before; who had it reads on what was said while it was theirs.
+#[test]
+fn what_is_said_after_an_end_is_told_until_the_environment_comes_to_others() {
+    let ended = pod("east", "a");
+    let of = |project: &str| {
+        let spec = environment(project, "production", &[("east", "shop", "web")]);
+        Event::Declare(vec![EnvironmentSpec { id: EnvironmentId::new(MOVED), ..spec }])
+    };
+    let nobodys = || Event::Declare(Vec::new());
+    let world = World::new([
+        of("shop/web"),
+        Event::Apply(ended.clone()),
+        Event::Delete(ended.clone()),
+        say(&ended, "BackOff", 1),
+        of("shop/db"),
+        say(&ended, "BackOff", 3),
+        nobodys(),
+        say(&ended, "BackOff", 7),
+        of("shop/web"),
+    ]);
+    let counts = |project: Option<&str>, step: usize| {
+        let scope = project.map_or_else(Scope::everything, |path| Scope::projects([path.to_owned()]));
+        let (at, id, any) =
+            (At::Offset(world.heads[step]), EnvironmentId::new(MOVED), EventFilter::default());
+        let list = ListEnvironmentEvents::new(&id, &any, &whole());
+        let list = block_on(world.queries.ask(&scope, at, list)).map(|page| page.items);
+        let list: Vec<_> = list.unwrap_or_default().iter().map(|event| event.count).collect();
+        let feed: Vec<_> =
+            ask(&world, &scope, at, &ever(), &whole()).items.iter().map(|it| it.event.count).collect();
+        let warned =
+            ChangesFilter { since: EVER, kinds: vec![FeedKind::Warning], ..ChangesFilter::default() };
+        let warned = block_on(world.queries.ask(&scope, at, ListChanges::new(&warned, &whole()))).unwrap();
+        (list, feed, warned.items.len())
+    };
+    let (web, db) = (Some("shop/web"), Some("shop/db"));
+    assert_eq!(counts(web, 4), (vec![1], vec![1], 1));
+    for (project, step) in [(db, 5), (db, 6), (web, 6), (None, 7), (None, 8)] {
+        assert_eq!(counts(project, step).0, [0_u64; 0], "{project:?} after step {step}");
+    }
+    for step in [5, 6, 9] {
+        assert_eq!(counts(db, step), (vec![], vec![], 0), "after step {step}");
+    }
+    for project in [web, None] {
+        assert_eq!(counts(project, 9), (vec![1], vec![1], 1), "what was said while it was theirs");
+    }
 }
 
 /// Projects with the cluster and the label of what is theirs, in one namespace.

@@ -53,19 +53,28 @@ pub(super) struct Oracle {
     belonged: BTreeMap<Name, Vec<(Offset, Timestamp, bool)>>,
     /// For each environment and resource, the offsets at which it held the resource and could be seen.
     held: BTreeMap<(EnvironmentId, Name), Vec<Offset>>,
+    /// For each environment, at which offsets it was there: whose it was, and where it looked.
+    owned: BTreeMap<EnvironmentId, BTreeMap<Offset, Owned>>,
 }
+
+/// A project, and clusters with their namespaces.
+type Owned = (String, BTreeSet<(String, String)>);
 
 impl Oracle {
     /// Asks the whole world at each of its offsets.
     pub(super) async fn of(world: &World, eyes: &Eyes) -> Self {
         let (all, mut belonged) = (&Scope::everything(), BTreeMap::<Name, Vec<_>>::new());
         let mut held_by = BTreeMap::<_, Vec<_>>::new();
+        let mut owned = BTreeMap::<_, BTreeMap<_, _>>::new();
         let (any, every, page) = (&EnvironmentFilter::default(), &ResourceFilter::default(), &whole());
         for offset in 0..=world.heads[world.last()].get() {
             let (offset, at) = (Offset::new(offset), At::Offset(Offset::new(offset)));
             let environments = world.queries.ask(all, at, ListEnvironments::new(any, page));
             let mut here = BTreeMap::<Name, (Timestamp, bool)>::new();
             for environment in environments.await.unwrap().items {
+                let places = environment.targets.iter().map(|it| (it.cluster.clone(), it.namespace.clone()));
+                let owner = (environment.project.clone(), places.collect());
+                owned.entry(environment.id.clone()).or_default().insert(offset, owner);
                 let held =
                     world.queries.ask(all, at, ListEnvironmentResources::new(&environment.id, every, page));
                 for item in held.await.unwrap().items {
@@ -81,11 +90,11 @@ impl Oracle {
                 belonged.entry(name).or_default().push((offset, state, visible));
             }
         }
-        Oracle { belonged, held: held_by }
+        Oracle { belonged, held: held_by, owned }
     }
 
-    /// Until when Events of a resource are told by one environment, or by any: until it left, or on where it had
-    /// ended; none where it never was.
+    /// Until when Events of a resource are told by one environment, or by any: until it left or, where it had ended,
+    /// until the environment went or came to others; none where it never was.
     pub(super) fn told_until(
         &self,
         of: Option<&EnvironmentId>,
@@ -93,15 +102,20 @@ impl Oracle {
         at: Offset,
         gone: bool,
     ) -> Option<Offset> {
-        let held = match of {
-            Some(id) => {
-                self.held.get(&(id.clone(), name.clone()))?.iter().copied().filter(|o| *o <= at).max()?
-            }
-            None => self.visible(name, at).map(|(offset, ..)| *offset).max()?,
+        let Some(id) = of else {
+            return self.owned.keys().filter_map(|id| self.told_until(Some(id), name, at, gone)).max();
         };
+        let held = self.held.get(&(id.clone(), name.clone()))?;
+        let held = held.iter().copied().filter(|offset| *offset <= at).max()?;
         let anywhere =
             self.belonged.get(name)?.iter().map(|(offset, ..)| *offset).filter(|o| *o <= at).max()?;
-        Some(if gone && anywhere == held { at } else { held })
+        if !gone || anywhere > held {
+            return Some(held);
+        }
+        let owned = self.owned.get(id)?;
+        let owner = |offset: &i64| owned.get(&Offset::from_i64(*offset));
+        let same = (held.as_i64()..=at.as_i64()).take_while(|offset| owner(offset) == owner(&held.as_i64()));
+        same.last().map(Offset::from_i64)
     }
 
     fn visible(&self, name: &Name, until: Offset) -> impl Iterator<Item = &(Offset, Timestamp, bool)> {

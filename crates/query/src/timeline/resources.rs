@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use rusqlite::{Connection, named_params};
 
 use crate::error::Result;
+use crate::events::last_told;
 use crate::history::told;
 use crate::moment::Moment;
 use crate::scope::{ResolvedScope, belonged, reads};
@@ -75,13 +76,9 @@ const CHANGED: &str = concat!(
 const SAID: &str = concat!(
     "WITH sight AS (
         SELECT i.value AS id, :at AS until FROM json_each(:of) i WHERE :scope IS NULL
-        UNION ALL SELECT m.resource_id, max(CASE WHEN e.to_offset >= m.to_offset AND EXISTS (
-            SELECT 1 FROM version v WHERE v.resource_id = m.resource_id AND v.deleted = 1
-                AND v.from_offset <= :at AND v.to_offset > :at
-                AND m.to_offset = (SELECT max(last.to_offset) FROM membership last
-                    WHERE last.resource_id = v.resource_id AND last.from_offset < last.to_offset
-                        AND last.to_offset <= v.from_offset))
-            THEN :at ELSE min(m.to_offset, e.to_offset, :at + 1) - 1 END)
+        UNION ALL SELECT m.resource_id, max(",
+    last_told!(),
+    ")
         FROM json_each(:of) i CROSS JOIN membership m ON m.resource_id = i.value
             CROSS JOIN environment_audience e ON e.environment_id = m.environment_id
         WHERE :scope IS NOT NULL AND ",

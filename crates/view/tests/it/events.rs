@@ -128,6 +128,8 @@ pub(super) struct History {
     pub(super) heard: Vec<Heard>,
     /// The members of each environment.
     pub(super) told: BTreeMap<&'static str, Vec<Option<Told>>>,
+    /// Into which namespace each of them looks, while it is there.
+    pub(super) looks: BTreeMap<&'static str, Vec<Option<String>>>,
     /// Uids of all objects.
     pub(super) alive: Vec<BTreeSet<String>>,
 }
@@ -138,14 +140,17 @@ impl History {
         (0..=until).rev().find(|&n| told[n].as_ref().is_some_and(|told| told.members.contains_key(of)))
     }
 
-    /// What an environment shows at an offset: of each object until it left, or on where it ended there.
+    /// What an environment shows at an offset: of each object until it left or, where it ended there, until the environment
+    /// went or looked elsewhere.
     fn expected(&self, environment: &str, at: usize) -> BTreeMap<Entry, Tally> {
         let mut found: BTreeMap<Entry, (usize, Tally)> = BTreeMap::new();
         for of in (0..OBJECTS).flat_map(|n| [uid(n, 0), uid(n, 1)]) {
             let Some(held) = self.held(environment, &of, at) else { continue };
             let anywhere = self.told.keys().filter_map(|name| self.held(name, &of, at)).max();
             let ended_here = !self.alive[at].contains(&of) && anywhere == Some(held);
-            let until = if ended_here { at } else { held };
+            let looks = &self.looks[environment];
+            let stayed = || (held..=at).take_while(|n| looks[*n] == looks[held]).last();
+            let until = if ended_here { stayed().unwrap() } else { held };
             for (entry, tally) in self.heard[until].of(&of) {
                 let newest = found.entry(entry.clone()).or_insert((until, *tally));
                 *newest = (*newest).max((until, *tally));

@@ -45,6 +45,11 @@ impl World {
         }
     }
 
+    /// Into which namespace the environment looks, which alone decides here who its readers are.
+    pub(super) fn looks_into(&self) -> Option<String> {
+        self.spec.as_ref().map(|spec| spec.targets[0].namespace.clone())
+    }
+
     /// What matches the target, and whatever hangs below it.
     pub(super) fn members(&self, target: &TargetSpec) -> BTreeSet<String> {
         let matches = |object: &serde_json::Value| {

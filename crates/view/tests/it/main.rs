@@ -324,6 +324,7 @@ fn project_in_bites(directory: &Path) {
 fn history(records: &[Record]) -> events::History {
     let offsets = || 0..=records.len();
     let folds = |name| offsets().map(|n| fold(&records[..n], name)).collect();
+    let looks = |name| offsets().map(|n| world(&records[..n], name).looks_into()).collect();
     let mut heard = vec![events::Heard::default()];
     for record in records {
         let mut next = heard[heard.len() - 1].clone();
@@ -334,6 +335,7 @@ fn history(records: &[Record]) -> events::History {
     events::History {
         heard,
         told: ["one", "two"].map(|name| (name, folds(name))).into(),
+        looks: ["one", "two"].map(|name| (name, looks(name))).into(),
         alive: offsets().map(alive).collect(),
     }
 }
