@@ -5,7 +5,7 @@ use rusqlite::{Connection, OptionalExtension, named_params};
 use crate::concerns::Concerns;
 use crate::error::Result;
 use crate::filters::ResourceRef;
-use crate::scope::{ResolvedScope, concerned, looked_at};
+use crate::scope::{ResolvedScope, clusters_asked_about, looked_at};
 use strandline_model::{Offset, Timestamp, reason};
 use strandline_protocol::Gap;
 use strandline_sqlite::column::PackedUid;
@@ -24,11 +24,12 @@ pub(super) fn gaps(
     let (environment, cluster) = concerns.as_sql();
     let sql = concat!(
         r#"SELECT c.name, f."group", f.kind, f.since, f.floor, f.floor_at
-        FROM kind_floor f JOIN cluster c ON c.name = f.cluster
+        FROM "#,
+        clusters_asked_about!(),
+        r#" c CROSS JOIN kind_floor f ON f.cluster = c.name AND f.floor > :at
         JOIN cluster_spec s ON s.cluster_id = c.id AND s.from_offset <= :at AND s.to_offset > :at
-        WHERE f.floor > :at AND (:cluster IS NULL OR c.name = :cluster)
-          AND "#,
-        concerned!("", looked_at!(cluster)),
+        WHERE :environment IS NOT NULL OR "#,
+        looked_at!(cluster),
         r#" ORDER BY c.name, f."group", f.kind"#
     );
     let params = named_params! {

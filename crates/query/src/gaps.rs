@@ -7,7 +7,7 @@ use rusqlite::{Connection, Row, named_params};
 
 use crate::concerns::Concerns;
 use crate::error::Result;
-use crate::scope::{ResolvedScope, concerned, looked_at, targets_asked_about};
+use crate::scope::{ResolvedScope, clusters_asked_about, concerned, looked_at};
 use strandline_log::WriterProblem;
 use strandline_model::{Offset, Timestamp};
 use strandline_protocol::{Gap, Snapshot};
@@ -49,11 +49,12 @@ pub(super) fn at_offset(
     let (environment, cluster) = concerns.as_sql();
     let sql = concat!(
         r#"SELECT c.name, k."group", k.kind, g.namespace, g.since, g.reason, g.message, NULL
-        FROM coverage g JOIN kind k ON k.id = g.kind_id JOIN cluster c ON c.id = g.cluster_id
+        FROM "#,
+        clusters_asked_about!(),
+        r#" c CROSS JOIN coverage g ON g.cluster_id = c.id AND g.state = 1 AND g.from_offset <= :at AND g.to_offset > :at
+        JOIN kind k ON k.id = g.kind_id
         JOIN cluster_spec s ON s.cluster_id = c.id AND s.from_offset <= :at AND s.to_offset > :at
-        WHERE g.state = 1 AND g.from_offset <= :at AND g.to_offset > :at
-          AND (:cluster IS NULL OR c.name = :cluster)
-          AND "#,
+        WHERE "#,
         narrowed!(),
         r#" ORDER BY g.since, c.name, k."group", k.kind, g.namespace LIMIT :limit"#
     );
@@ -66,12 +67,15 @@ pub(super) fn at_offset(
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// SQL of the gaps `g` of the clusters `c` whose span holds one of the times.
+/// SQL of the gaps `g` of the clusters `c` asked about whose span holds one of the times.
 macro_rules! spans {
     () => {
-        "cluster c CROSS JOIN coverage g INDEXED BY coverage_missed ON g.cluster_id = c.id
-            AND g.missed_from IS NOT NULL AND g.missed_to > :from AND g.missed_from <= :to
-            AND g.missed_from < g.missed_to"
+        concat!(
+            clusters_asked_about!(),
+            " c CROSS JOIN coverage g INDEXED BY coverage_missed ON g.cluster_id = c.id
+                AND g.missed_from IS NOT NULL AND g.missed_to > :from AND g.missed_from <= :to
+                AND g.missed_from < g.missed_to"
+        )
     };
 }
 
@@ -83,8 +87,7 @@ pub(super) const AT_TIMES: &str = concat!(
     FROM "#,
     spans!(),
     r#" JOIN kind k ON k.id = g.kind_id
-    WHERE (:cluster IS NULL OR c.name = :cluster)
-      AND EXISTS (SELECT 1 FROM cluster_spec s
+    WHERE EXISTS (SELECT 1 FROM cluster_spec s
         WHERE s.cluster_id = c.id AND (s.from_offset <= :at OR :at = 0) AND s.to_offset > :at)
       AND "#,
     narrowed!(),
@@ -101,9 +104,12 @@ pub(super) fn at_times(
 ) -> Result<Vec<Gap>> {
     let (environment, cluster) = concerns.as_sql();
     // Most of the time there are none for anybody, and every answer asks.
-    let sql = concat!("SELECT 1 FROM ", spans!(), " WHERE (:cluster IS NULL OR c.name = :cluster)");
+    let sql = concat!("SELECT 1 FROM ", spans!());
     let (from, to) = (times.from.as_micros(), times.to.as_micros());
-    let any = named_params! { ":cluster": cluster, ":from": from, ":to": to };
+    let any = named_params! {
+        ":at": at.as_i64(), ":cluster": cluster, ":environment": environment, ":scope": scope.as_sql(),
+        ":from": from, ":to": to,
+    };
     if !view.prepare_cached(sql)?.exists(any)? {
         return Ok(Vec::new());
     }
@@ -129,42 +135,27 @@ fn from_row(row: &Row<'_>) -> rusqlite::Result<Gap> {
     })
 }
 
-/// SQL of the names of clusters `c` that the catalog holds at `:at`, as far as `$which` holds.
-macro_rules! clusters_where {
-    ($which:expr) => {
-        concat!(
-            "SELECT c.name FROM cluster c
-            JOIN cluster_spec s ON s.cluster_id = c.id AND s.from_offset <= :at AND s.to_offset > :at
-            WHERE ",
-            $which,
-            " ORDER BY c.name"
-        )
-    };
-}
-
-/// The clusters that an answer speaks of, as far as the caller may see them.
+/// The clusters that an answer speaks of and the catalog holds, as far as the caller may see them.
 pub(super) fn clusters(
     view: &Connection,
     scope: &ResolvedScope,
     at: Offset,
     concerns: &Concerns<'_>,
 ) -> Result<Vec<String>> {
-    let scope = concerns.scope(view, scope, at)?;
-    let name = |row: &Row<'_>| row.get(0);
-    if let Concerns::Environment(number) = concerns {
-        // From its few targets, and not through all clusters.
-        let sql = clusters_where!(concat!(
-            "c.name IN (SELECT t.value ->> '$.cluster' FROM ",
-            targets_asked_about!(),
-            ")"
-        ));
-        let params = named_params! { ":at": at.as_i64(), ":environment": number, ":scope": scope };
-        return Ok(view.prepare_cached(sql)?.query_map(params, name)?.collect::<rusqlite::Result<_>>()?);
-    }
-    let (_, cluster) = concerns.as_sql();
-    let sql = clusters_where!(concat!("(:cluster IS NULL OR c.name = :cluster) AND ", looked_at!(cluster)));
-    let params = named_params! { ":at": at.as_i64(), ":cluster": cluster, ":scope": scope };
-    Ok(view.prepare_cached(sql)?.query_map(params, name)?.collect::<rusqlite::Result<_>>()?)
+    let (environment, cluster) = concerns.as_sql();
+    let sql = concat!(
+        "SELECT c.name FROM ",
+        clusters_asked_about!(),
+        " c JOIN cluster_spec s ON s.cluster_id = c.id AND s.from_offset <= :at AND s.to_offset > :at
+        WHERE :environment IS NOT NULL OR ",
+        looked_at!(cluster),
+        " ORDER BY c.name"
+    );
+    let params = named_params! {
+        ":at": at.as_i64(), ":cluster": cluster, ":environment": environment,
+        ":scope": concerns.scope(view, scope, at)?,
+    };
+    Ok(view.prepare_cached(sql)?.query_map(params, |row| row.get(0))?.collect::<rusqlite::Result<_>>()?)
 }
 
 /// That nothing is recorded, as a gap of each of these clusters.

@@ -338,6 +338,21 @@ macro_rules! targets_asked_about {
 }
 pub(super) use targets_asked_about;
 
+/// SQL of the clusters that an answer is about, as a table to begin with: those of the environment asked about, as far as
+/// `:scope` reads it, or the one named `:cluster`, or where neither is given all.
+macro_rules! clusters_asked_about {
+    () => {
+        concat!(
+            "(SELECT id, name FROM cluster WHERE :environment IS NULL AND :cluster IS NULL
+                UNION ALL SELECT id, name FROM cluster WHERE name = :cluster
+                UNION ALL SELECT id, name FROM cluster WHERE name IN (SELECT t.value ->> '$.cluster' FROM ",
+            $crate::scope::targets_asked_about!(),
+            "))"
+        )
+    };
+}
+pub(super) use clusters_asked_about;
+
 /// SQL that holds where the environment asked about, `:environment`, is read by `:scope` at `:at` and has a target `t` in the
 /// cluster `c`, with what else is asked of that target; and where no environment is asked about, as `$otherwise` says.
 /// What is the environment's concern is looked at by all who read it.
