@@ -20,7 +20,6 @@ use strandline_model::{
     TargetSpec, Timestamp, Uid, WatchKey,
 };
 use strandline_object::digest::Digest;
-use strandline_object::kube_event::EventType;
 use strandline_query::testing;
 use strandline_query::{
     ChangesFilter, EventFeedFilter, EventFilter, ListChanges, ListEvents, PageRequest, Queries, Question,
@@ -45,6 +44,9 @@ const ROUNDS: usize = 21;
 const START: i64 = 1_790_000_000_000_000;
 const DAYS: u64 = 40;
 const REASONS: [&str; 6] = ["Scheduled", "Pulled", "Created", "Started", "BackOff", "Unhealthy"];
+
+/// Reasons of one Event in so many: one that hardly any has, and one that just too many have to be read whole.
+const SELDOM: [(&str, u64); 2] = [("NodeNotReady", 5_000), ("Evicted", 400)];
 
 fn changes() -> usize {
     settings::number("CHANGES", 100_000)
@@ -88,7 +90,9 @@ fn deployment(environment: usize, version: usize) -> Observation {
 
 /// An Event about it; a tenth says again what an earlier one said.
 fn event(environment: usize, version: usize, time: Timestamp, random: &mut Random) -> Observation {
-    let (namespace, reason) = (namespace(environment), REASONS[random.below(6) as usize]);
+    let seldom = SELDOM.iter().find(|(_, of)| random.below(*of) == 0);
+    let reason = seldom.map_or_else(|| REASONS[random.below(6) as usize], |(reason, _)| reason);
+    let namespace = namespace(environment);
     let word = if random.below(10) == 0 { 0 } else { version };
     let r#type = if random.below(20) == 0 { "Warning" } else { "Normal" };
     let (name, uid) = (format!("web.{version}"), format!("e{version}"));
@@ -182,7 +186,7 @@ fn main() {
     let none = EnvironmentFilter::default;
     let all = Scope::everything();
     let one = Scope::projects([project(0)]);
-    let rare = EventFilter { types: vec![EventType::Warning], reasons: vec!["Nothing".into()] };
+    let reason = |reason: &str| EventFilter { types: Vec::new(), reasons: vec![reason.to_owned()] };
     let month = At::Ago(Duration::from_secs(30 * 24 * 3600));
     let page = PageRequest::default();
     let of_changes = |environments, since| {
@@ -226,9 +230,13 @@ fn main() {
         row("events of a group", &all, &|scope| {
             drop(answer(&runtime, &queries, scope, at, of_events(group.clone(), None, any())))
         });
-        row("events of a reason that is nowhere, 30 days", &all, &|scope| {
-            drop(answer(&runtime, &queries, scope, at, of_events(none(), Some(month), rare.clone())))
-        });
+        let seldom = SELDOM.map(|(reason, of)| (reason, format!("of one in {of}")));
+        for (name, frequency) in [("Nothing", "that is nowhere".to_owned())].into_iter().chain(seldom) {
+            let wanted = reason(name);
+            row(&format!("events of a reason {frequency}, 30 days"), &all, &|scope| {
+                drop(answer(&runtime, &queries, scope, at, of_events(none(), Some(month), wanted.clone())))
+            });
+        }
     }
     let kept = Connection::open(&view).and_then(|view| {
         let sql = "SELECT sum(pgsize) FROM dbstat WHERE name IN ('event_feed', 'event_feed_by_environment')";

@@ -586,10 +586,12 @@ CREATE TABLE kube_event (
     type       TEXT NOT NULL,
     reason     TEXT NOT NULL,
     note       TEXT NOT NULL,
-    component  TEXT NOT NULL
+    component  TEXT NOT NULL,
+    reason_mark INTEGER NOT NULL          -- two bytes of a digest of its reason, by which most others are passed over
 ) STRICT;
 CREATE INDEX kube_event_by_uid ON kube_event (uid) WHERE uid <> '';
 CREATE INDEX kube_event_by_name ON kube_event (name, kind, namespace) WHERE uid = '';
+CREATE INDEX kube_event_by_reason ON kube_event (reason_mark);
 
 -- How often it had been said, and when by the cluster's clock. What was said stays said: the last row is open.
 CREATE TABLE kube_event_count (
@@ -615,7 +617,7 @@ CREATE TABLE event_feed (
     to_offset      INTEGER NOT NULL,
     said_again_at  INTEGER,               -- said_at of the row after it; NULL where there is none
     warned         INTEGER NOT NULL,      -- 0: a Normal one; 1: any other
-    reason_mark    INTEGER NOT NULL,      -- two bytes of a digest of its reason, by which most others are passed over
+    reason_mark    INTEGER NOT NULL,      -- as that of its Event
     PRIMARY KEY (said_at, "offset", environment_id)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX event_feed_by_environment ON event_feed (environment_id, said_at, "offset");

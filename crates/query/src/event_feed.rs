@@ -4,7 +4,7 @@
 //! that was said (`event_feed`). So a page is read in its order, of all environments or of each that is asked for, and no
 //! further than it goes.
 
-use rusqlite::OptionalExtension;
+use rusqlite::{OptionalExtension, named_params};
 use serde::Serialize;
 
 use crate::changes::Selection;
@@ -26,6 +26,9 @@ use strandline_view::reason_mark;
 /// longer than the one after it: so that a page is not chosen from all that there is.
 const PARTS: i64 = 64;
 const GROWTH: i64 = 4;
+
+/// Up to how many pages of what was ever said with a reason are read whole, instead of all that was said within the span.
+const RARE: usize = 10;
 
 /// Which Events a list across environments holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -55,7 +58,7 @@ struct Row {
 /// Rows of `$from` that hold at a moment, or held until after the span, as far as the scope could read the environment when
 /// it began to show them.
 macro_rules! select {
-    ($from:literal) => {
+    ($from:expr) => {
         concat!(
             r#"SELECT f.said_at, f."offset", f.environment_id, f.event_id, f.from_offset FROM "#,
             $from,
@@ -79,6 +82,20 @@ pub(crate) const OF_SOME: &str = select!(
     "json_each(:environments) i CROSS JOIN event_feed f INDEXED BY event_feed_by_environment ON f.environment_id = i.value"
 );
 
+/// Counts of Events with a reason that is asked for.
+macro_rules! said_with_reason {
+    () => {
+        "kube_event k INDEXED BY kube_event_by_reason CROSS JOIN kube_event_count n ON n.event_id = k.id
+            AND k.reason_mark IN (SELECT value FROM json_each(:marks))"
+    };
+}
+
+/// The same of what was said with a reason that is rare.
+pub(crate) const OF_RARE: &str = select!(concat!(
+    said_with_reason!(),
+    r#" CROSS JOIN event_feed f ON f.said_at = n.said_at AND f."offset" = n.from_offset"#
+));
+
 /// What of an Event is looked at row by row.
 struct Wanted<'a> {
     filter: &'a EventFilter,
@@ -97,6 +114,24 @@ impl<'a> Wanted<'a> {
             _ => None,
         };
         Wanted { filter, warned, marks: one_of(&filter.reasons, |reason| reason_mark(reason)) }
+    }
+
+    /// Whether reasons are asked for with which little was ever said.
+    fn is_rare(&self, q: &Context<'_>) -> Result<bool> {
+        let Some(marks) = &self.marks else { return Ok(false) };
+        let most = rows(q).saturating_mul(RARE) as i64;
+        // There are no fewer counts than Events, which the index alone tells.
+        let events = "SELECT count(*) FROM (SELECT 1 FROM kube_event INDEXED BY kube_event_by_reason
+            WHERE reason_mark IN (SELECT value FROM json_each(:marks)) LIMIT :most)";
+        let counts = concat!("SELECT count(*) FROM (SELECT 1 FROM ", said_with_reason!(), " LIMIT :most)");
+        for sql in [events, counts] {
+            let params = named_params! { ":marks": marks, ":most": most };
+            let found: i64 = q.view.prepare_cached(sql)?.query_row(params, |row| row.get(0))?;
+            if found >= most {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// Whether it is one that is asked for, which a mark alone cannot tell.
@@ -126,16 +161,20 @@ fn newest(
     let (since, until) = (span.since.as_micros(), span.until.as_micros());
     let to = q.start.after(0).parse().map_or(until, |said_at| until.min(said_at));
     let mut found = Vec::new();
+    if wanted.is_rare(q)? {
+        read(q, &wanted, selection, Source::RareReasons, (since, to, until), &mut found)?;
+        return Ok(found);
+    }
     let is_few = selection.is_few()?;
     let Some(numbers) = selection.numbers().filter(|_| is_few) else {
-        read(q, &wanted, selection, None, (since, to, until), &mut found)?;
+        read(q, &wanted, selection, Source::All, (since, to, until), &mut found)?;
         return Ok(found);
     };
     let mut part = until.saturating_sub(since) / PARTS;
     let mut end = to;
     while end >= since && found.len() < rows(q) {
         let begin = since.max(end.saturating_sub(part));
-        read(q, &wanted, selection, Some(&numbers), (begin, end, until), &mut found)?;
+        read(q, &wanted, selection, Source::Environments(&numbers), (begin, end, until), &mut found)?;
         (end, part) = (begin - 1, part.max(1).saturating_mul(GROWTH));
     }
     Ok(found)
@@ -145,19 +184,33 @@ fn rows(q: &Context<'_>) -> usize {
     usize::try_from(q.start.rows()).unwrap_or(usize::MAX)
 }
 
-/// Reads rows that were said between two times, of some environments or all.
+/// From where rows are read.
+#[derive(Clone, Copy)]
+enum Source<'a> {
+    All,
+    /// What environments show, by their numbers as a JSON array.
+    Environments(&'a str),
+    /// What was said with the reasons that are asked for.
+    RareReasons,
+}
+
+/// Reads rows that were said between two times.
 fn read(
     q: &Context<'_>,
     wanted: &Wanted<'_>,
     selection: &mut Selection<'_>,
-    numbers: Option<&String>,
+    source: Source<'_>,
     (since, to, until): (i64, i64, i64),
     found: &mut Vec<Row>,
 ) -> Result<()> {
     let number = |part: usize| q.start.after(part).parse().unwrap_or(i64::MAX);
     let (said_at, offset, environment) = (number(0), number(1), number(2));
     let (at, scope) = (q.moment.offset.as_i64(), q.scope.as_sql());
-    let mut statement = q.view.prepare_cached(if numbers.is_some() { OF_SOME } else { OF_ALL })?;
+    let mut statement = q.view.prepare_cached(match source {
+        Source::All => OF_ALL,
+        Source::Environments(_) => OF_SOME,
+        Source::RareReasons => OF_RARE,
+    })?;
     let mut params: Vec<(&str, &dyn rusqlite::ToSql)> = vec![
         (":since", &since),
         (":to", &to),
@@ -170,7 +223,7 @@ fn read(
         (":marks", &wanted.marks),
         (":scope", &scope),
     ];
-    if let Some(numbers) = &numbers {
+    if let Source::Environments(numbers) = &source {
         params.push((":environments", numbers));
     }
     let mut rows_read = statement.query(params.as_slice())?;

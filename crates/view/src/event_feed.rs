@@ -34,10 +34,10 @@ pub(super) struct Said {
 impl Said {
     /// Reads it, by the view's number of the Event; none where retention let go of all.
     pub(super) fn last(at: &Apply<'_>, event: i64) -> rusqlite::Result<Option<Self>> {
-        let sql = "SELECT type, reason FROM kube_event WHERE id = ?1";
+        let sql = "SELECT type, reason_mark FROM kube_event WHERE id = ?1";
         let (is_warning, reason_mark) = at.connection.prepare_cached(sql)?.query_row([event], |row| {
             let is_normal = row.get_ref("type")?.as_str()? == EventType::Normal.as_str();
-            Ok((!is_normal, reason_mark(row.get_ref("reason")?.as_str()?)))
+            Ok((!is_normal, row.get("reason_mark")?))
         })?;
         let sql = "SELECT from_offset, said_at FROM kube_event_count WHERE event_id = ?1
             ORDER BY from_offset DESC LIMIT 2";

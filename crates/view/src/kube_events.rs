@@ -11,6 +11,7 @@ use rusqlite::{OptionalExtension, params};
 use super::activity;
 use super::columns::OPEN;
 use super::context::Apply;
+use super::event_feed::reason_mark;
 use strandline_model::{ResourceKey, Timestamp, Uid};
 use strandline_object::kube_event::KubeEvent;
 use strandline_sqlite::column::PackedUid;
@@ -101,8 +102,8 @@ fn event_id(at: &Apply<'_>, cluster: i64, cluster_name: &str, event: &KubeEvent)
     }
     let about = &event.regarding;
     let insert = r#"INSERT INTO kube_event
-        (identity, cluster_id, "group", kind, namespace, name, uid, type, reason, note, component)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)"#;
+        (identity, cluster_id, "group", kind, namespace, name, uid, type, reason, note, component, reason_mark)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)"#;
     at.connection.prepare_cached(insert)?.insert(params![
         identity,
         cluster,
@@ -114,7 +115,8 @@ fn event_id(at: &Apply<'_>, cluster: i64, cluster_name: &str, event: &KubeEvent)
         event.r#type,
         event.reason,
         event.note,
-        event.component
+        event.component,
+        reason_mark(&event.reason)
     ])
 }
 

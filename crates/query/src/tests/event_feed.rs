@@ -133,6 +133,11 @@ fn a_page_is_read_without_a_look_at_the_rest() {
             "SEARCH f USING INDEX event_feed_by_environment (environment_id=? AND said_at",
             true,
         ),
+        (
+            crate::event_feed::OF_RARE,
+            "SEARCH k USING COVERING INDEX kube_event_by_reason (reason_mark=?)",
+            true,
+        ),
     ] {
         let mut plan = view.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
         let mut rows = plan.raw_query();
@@ -227,6 +232,43 @@ pub(super) async fn agrees(
         if moves { listed.is_subset(&found) } else { listed == found },
         "step {step}: {id}: {listed:?} {found:?}"
     );
+}
+
+/// What was said with a reason is read by itself where it is little, and else by its time: both give the same pages.
+#[test]
+fn events_of_a_reason_are_the_same_be_it_rare_or_not() {
+    let names: Vec<_> = (0..4).map(|n| pod("east", &format!("p-{n}"))).collect();
+    let mut events =
+        vec![Event::Declare(vec![environment("shop/web", "production", &[("east", "shop", "web")])])];
+    events.extend(names.iter().map(|thing| Event::Apply(thing.clone())));
+    let rounds = |round: usize| names.iter().map(move |thing| say(thing, "Pulled", round as u32 + 1));
+    events.extend((0..12).flat_map(rounds));
+    events.push(say(&names[2], "Killing", 1));
+    let world = World::new(events);
+    let of = |reason: &str, environment: bool| EventFeedFilter {
+        events: EventFilter { reasons: vec![reason.to_owned()], types: Vec::new() },
+        environment: environment.then(|| EnvironmentId::new("shop.web.production")),
+        ..ever()
+    };
+    for environment in [false, true] {
+        for (reason, expected) in [("pulled", 4), ("KILLING", 1), ("Nothing", 0)] {
+            let filter = of(reason, environment);
+            // A page of one makes 48 counts of four Events many, and one of a thousand few.
+            let whole: Vec<_> = said(&world, &filter);
+            assert_eq!(whole.len(), expected, "{reason}");
+            let mut page = PageRequest { limit: 1, after: None };
+            let mut one_by_one = Vec::new();
+            loop {
+                let found = ask(&world, &Scope::everything(), At::Now, &filter, &page);
+                one_by_one.extend(
+                    found.items.into_iter().map(|it| (it.event.key.name, it.event.reason, it.event.count)),
+                );
+                let Some(next) = found.metadata.next else { break };
+                page.after = Some(next);
+            }
+            assert_eq!(one_by_one, whole, "{reason}");
+        }
+    }
 }
 
 /// Who gets an environment learns nothing of what ended in it before; who had it reads on what was said while it was theirs.
