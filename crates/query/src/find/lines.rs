@@ -6,9 +6,9 @@ use std::sync::Arc;
 use memchr::{memchr, memrchr};
 use rusqlite::{OptionalExtension, Row, named_params};
 
+use super::Place;
 use super::rank::{Candidates, Looked, best};
 use super::terms::{Finder, Places, Term, WORDS_MAX, parts_beginning};
-use super::{Place, catalog};
 use crate::error::{Result, dated, gone_after};
 use crate::last_seen::LAST;
 use crate::{deployments, last_seen, resources};
@@ -357,10 +357,7 @@ impl Seen {
         if place.scope.is_everything() {
             return Ok(None);
         }
-        let mut environments = HashSet::new();
-        catalog::each_environment(place, |_, [id, ..]| {
-            environments.insert(id.to_lowercase());
-        })?;
+        let environments = place.standings()?.iter().map(|one| one.id.to_lowercase()).collect();
         let mut paths = place.view.prepare_cached("SELECT path FROM temp.sight_path")?;
         let paths = paths.query_map([], |row| Ok(row.get_ref(0)?.as_str()?.to_lowercase()))?;
         Ok(Some(Seen { environments, projects: paths.collect::<rusqlite::Result<_>>()? }))

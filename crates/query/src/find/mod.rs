@@ -104,16 +104,17 @@ struct Place<'a> {
 struct Once {
     /// The scope's resources.
     own_resources: OnceCell<Option<Blocks>>,
-    standings: OnceCell<Option<SeenStandings>>,
+    standings: OnceCell<SeenStandings>,
 }
 
 impl Place<'_> {
-    /// The environments that are seen, where memory has them.
-    fn standings(&self) -> Result<Option<&SeenStandings>> {
+    /// The environments that are seen.
+    fn standings(&self) -> Result<&SeenStandings> {
         let Place { view, kept, moment, scope, once: Once { standings, .. }, .. } = self;
-        if standings.get().is_none() {
-            let _ = standings.set(kept.standings.of(view, moment, scope)?);
+        if let Some(known) = standings.get() {
+            return Ok(known);
         }
-        Ok(standings.get().and_then(Option::as_ref))
+        let read = kept.standings.of(view, moment, scope)?;
+        Ok(standings.get_or_init(|| read))
     }
 }

@@ -5,18 +5,15 @@ use std::cmp::Reverse;
 use foldhash::HashMap;
 
 use crate::overview::interner::Interner;
-use crate::overview::keys::{Facts, Grouping, Keys};
+use crate::overview::keys::{Grouping, Key};
 use crate::overview::shortlist::Shortlist;
+use crate::standings::Standing;
 use strandline_model::{EnvironmentId, Health, HealthCounts, Timestamp, attention};
 use strandline_protocol::{Overview, OverviewCounts, OverviewEnvironment, OverviewGroup};
 
 /// One environment as a caller sees it.
-pub(super) struct Row<'r> {
-    /// The view's number of it.
-    pub(super) number: i64,
-    pub(super) id: &'r str,
-    pub(super) project: &'r str,
-    pub(super) name: &'r str,
+pub(super) struct Row<'a> {
+    pub(super) of: &'a Standing,
     /// Whether the caller may see what it holds; if not, it has no health here and no resources.
     pub(super) readable: bool,
     pub(super) health: Option<Health>,
@@ -26,27 +23,27 @@ pub(super) struct Row<'r> {
     pub(super) deployment: Option<i64>,
 }
 
-/// Groups as they grow.
-pub(super) struct Fold {
-    first: Groups,
+/// Groups as they grow. Texts are copied only into what is told in the end: most groups are not.
+pub(super) struct Fold<'a> {
+    first: Groups<'a>,
     /// Other groupings of the same environments.
-    others: Vec<Groups>,
+    others: Vec<Groups<'a>>,
     totals: OverviewCounts,
-    texts: Interner,
+    texts: Interner<'a>,
     /// Those to be shown one by one, where any are.
-    shortlist: Option<Shortlist>,
+    shortlist: Option<Shortlist<'a>>,
     /// All whose health is known, by the view's numbers, where that is asked for.
     readable: Option<Vec<i64>>,
 }
 
 /// The groups of one grouping.
-struct Groups {
+struct Groups<'a> {
     grouping: Grouping,
     /// The place of each group among all, by its key: a map of the groups themselves would move them as it grows.
-    places: HashMap<Vec<u32>, usize>,
-    groups: Vec<Group>,
-    /// Those of one environment.
-    keys: Keys,
+    places: HashMap<Key, usize>,
+    groups: Vec<Group<'a>>,
+    /// Those of one environment, which are filled again for each.
+    keys: Vec<Key>,
 }
 
 /// What a fold amounts to.
@@ -66,17 +63,24 @@ pub(super) struct Chosen {
     pub(super) keys: Vec<Vec<String>>,
 }
 
-#[derive(Default)]
-struct Group {
+struct Group<'a> {
+    key: Key,
     counts: OverviewCounts,
     /// What needs attention, in order.
-    attention: Vec<OverviewEnvironment>,
+    attention: Vec<Ill<'a>>,
 }
 
-impl Fold {
+/// An environment that needs attention.
+struct Ill<'a> {
+    of: &'a Standing,
+    health: Health,
+    since: Timestamp,
+}
+
+impl<'a> Fold<'a> {
     pub(super) fn new(
         (first, others): (Grouping, Vec<Grouping>),
-        shortlist: Option<Shortlist>,
+        shortlist: Option<Shortlist<'a>>,
         with_numbers: bool,
     ) -> Self {
         Fold {
@@ -90,19 +94,18 @@ impl Fold {
     }
 
     /// Takes in one environment.
-    pub(super) fn take(&mut self, facts: &Facts<'_>, row: &Row<'_>) -> serde_json::Result<()> {
+    pub(super) fn take(&mut self, row: &Row<'a>) {
         row.count(&mut self.totals);
-        self.first.take(facts, row, &mut self.texts)?;
+        self.first.take(row, &mut self.texts);
         for groups in &mut self.others {
-            groups.take(facts, row, &mut self.texts)?;
+            groups.take(row, &mut self.texts);
         }
         if let Some(shortlist) = &mut self.shortlist {
             shortlist.take(row, &self.first.keys);
         }
         if let Some(readable) = self.readable.as_mut().filter(|_| row.readable) {
-            readable.push(row.number);
+            readable.push(row.of.number);
         }
-        Ok(())
     }
 
     /// What it amounts to, with at most `limit` groups, and of other groupings as many as are told at most.
@@ -112,43 +115,38 @@ impl Fold {
         let others = others.into_iter().map(|groups| groups.finish(Overview::LIMIT, totals, &texts));
         let others = others.collect();
         let (chosen, next) = shortlist.map(Shortlist::finish).unwrap_or_default();
-        let chosen = chosen
-            .into_iter()
-            .map(|(number, keys)| Chosen { number, keys: keys.iter().map(|key| texts.texts(key)).collect() });
+        let chosen = chosen.into_iter().map(|(number, keys)| {
+            let keys = keys.iter().map(|key| texts.texts(key.numbers())).collect();
+            Chosen { number, keys }
+        });
         let (chosen, readable) = (chosen.collect(), readable.unwrap_or_default());
         Folded { overview, others, chosen, next, readable }
     }
 }
 
-impl Groups {
+impl<'a> Groups<'a> {
     fn new(grouping: Grouping) -> Self {
-        Groups { grouping, places: HashMap::default(), groups: Vec::new(), keys: Keys::default() }
+        Groups { grouping, places: HashMap::default(), groups: Vec::new(), keys: Vec::new() }
     }
 
-    fn take(&mut self, facts: &Facts<'_>, row: &Row<'_>, texts: &mut Interner) -> serde_json::Result<()> {
-        self.grouping.keys(facts, texts, &mut self.keys)?;
-        for key in self.keys.iter() {
-            // Nearly always the group is there, and its key need not be copied.
-            let place = match self.places.get(key) {
-                Some(place) => *place,
-                None => {
-                    self.places.insert(key.to_vec(), self.groups.len());
-                    self.groups.push(Group::default());
-                    self.groups.len() - 1
-                }
-            };
+    fn take(&mut self, row: &Row<'a>, texts: &mut Interner<'a>) {
+        self.grouping.keys((row.of, row.health), texts, &mut self.keys);
+        for key in &self.keys {
+            let place = *self.places.entry(*key).or_insert_with(|| {
+                let counts = OverviewCounts::default();
+                self.groups.push(Group { key: *key, counts, attention: Vec::new() });
+                self.groups.len() - 1
+            });
             self.groups[place].take(row);
         }
-        Ok(())
     }
 
-    fn finish(self, limit: usize, totals: OverviewCounts, texts: &Interner) -> Overview {
-        let mut all = self.groups;
-        let with_key = |(key, place): (Vec<u32>, usize)| (key, std::mem::take(&mut all[place]));
-        let mut groups: Vec<_> = self.places.into_iter().map(with_key).collect();
-        let in_order = |(a, one): &(Vec<u32>, Group), (b, other): &(Vec<u32>, Group)| {
-            let urgency = |group: &Group| attention(group.counts.health);
-            urgency(one).cmp(&urgency(other)).then_with(|| texts.compare(a, b))
+    fn finish(self, limit: usize, totals: OverviewCounts, texts: &Interner<'_>) -> Overview {
+        let mut groups = self.groups;
+        let in_order = |one: &Group<'_>, other: &Group<'_>| {
+            let urgency = |group: &Group<'_>| attention(group.counts.health);
+            let texts = || texts.compare(one.key.numbers(), other.key.numbers());
+            urgency(one).cmp(&urgency(other)).then_with(texts)
         };
         let left_out = groups.len().saturating_sub(limit);
         if left_out > 0 {
@@ -156,10 +154,10 @@ impl Groups {
             groups.truncate(limit);
         }
         groups.sort_unstable_by(in_order);
-        let groups = groups.into_iter().map(|(keys, group)| OverviewGroup {
-            keys: texts.texts(&keys),
+        let groups = groups.into_iter().map(|group| OverviewGroup {
+            keys: texts.texts(group.key.numbers()),
             counts: group.counts,
-            attention: group.attention,
+            attention: group.attention.iter().map(Ill::told).collect(),
         });
         let groups = groups.collect();
         Overview {
@@ -183,23 +181,31 @@ impl Row<'_> {
     }
 }
 
-impl Group {
-    fn take(&mut self, row: &Row<'_>) {
+impl<'a> Group<'a> {
+    fn take(&mut self, row: &Row<'a>) {
         row.count(&mut self.counts);
-        let Row { health: Some(health), since, id, project, name, .. } = *row else { return };
+        let Row { health: Some(health), since, of, .. } = *row else { return };
         if !health.needs_attention() {
             return;
         }
-        let before = |held: &OverviewEnvironment| {
-            let ours = (attention(Some(health)), Reverse(since), id);
-            (attention(Some(held.health)), Reverse(held.since), held.id.as_str()) < ours
-        };
-        let place = self.attention.partition_point(before);
+        let one = Ill { of, health, since };
+        let place = self.attention.partition_point(|other| other.place() < one.place());
         if place < Overview::ATTENTION {
-            let (project, name) = (project.to_owned(), name.to_owned());
-            let one = OverviewEnvironment { id: EnvironmentId::new(id), project, name, health, since };
             self.attention.insert(place, one);
             self.attention.truncate(Overview::ATTENTION);
         }
+    }
+}
+
+impl Ill<'_> {
+    /// What is worst comes first, then what came to need attention last.
+    fn place(&self) -> (impl Ord, Reverse<Timestamp>, &str) {
+        (attention(Some(self.health)), Reverse(self.since), &self.of.id)
+    }
+
+    fn told(&self) -> OverviewEnvironment {
+        let Ill { of, health, since } = *self;
+        let (project, name) = (of.project.to_string(), of.name.to_string());
+        OverviewEnvironment { id: EnvironmentId::new(&*of.id), project, name, health, since }
     }
 }

@@ -1,25 +1,27 @@
 //! Texts by number, so that the keys of groups compare and copy cheaply.
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 
 use foldhash::HashMap;
 
 /// The texts of keys, each once.
 #[derive(Default)]
-pub(super) struct Interner {
-    numbers: HashMap<String, u32>,
-    texts: Vec<String>,
+pub(super) struct Interner<'a> {
+    numbers: HashMap<Cow<'a, str>, u32>,
+    texts: Vec<Cow<'a, str>>,
 }
 
-impl Interner {
+impl<'a> Interner<'a> {
     /// The number of a text.
-    pub(super) fn number(&mut self, text: &str) -> u32 {
-        if let Some(number) = self.numbers.get(text) {
+    pub(super) fn number(&mut self, text: impl Into<Cow<'a, str>>) -> u32 {
+        let text = text.into();
+        if let Some(number) = self.numbers.get(&text) {
             return *number;
         }
         let number = u32::try_from(self.texts.len()).unwrap_or(u32::MAX);
-        self.numbers.insert(text.to_owned(), number);
-        self.texts.push(text.to_owned());
+        self.texts.push(text.clone());
+        self.numbers.insert(text, number);
         number
     }
 
@@ -33,6 +35,6 @@ impl Interner {
     }
 
     fn text(&self, number: u32) -> &str {
-        usize::try_from(number).ok().and_then(|place| self.texts.get(place)).map_or("", String::as_str)
+        usize::try_from(number).ok().and_then(|place| self.texts.get(place)).map_or("", |text| text)
     }
 }

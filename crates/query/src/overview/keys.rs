@@ -1,23 +1,9 @@
 //! In which groups an environment stands.
 
-use std::borrow::Cow;
-
 use crate::overview::interner::Interner;
-use crate::row_filter::{Aim, Part, below};
-use strandline_model::{EnvironmentFilter, GroupBy, Health, Labels};
-
-/// What of an environment decides in which groups it stands.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Facts<'r> {
-    pub(super) tier: &'r str,
-    pub(super) region: &'r str,
-    pub(super) state: &'r str,
-    pub(super) project: &'r str,
-    pub(super) labels: Part<'r, Labels>,
-    pub(super) targets: Part<'r, [Aim]>,
-    /// As it shows; none also where the caller may not know it.
-    pub(super) health: Option<Health>,
-}
+use crate::row_filter::{Aim, below};
+use crate::standings::Standing;
+use strandline_model::{EnvironmentFilter, GroupBy, Health};
 
 /// By what environments stand together.
 pub(super) struct Grouping {
@@ -27,27 +13,16 @@ pub(super) struct Grouping {
     groups: Vec<String>,
 }
 
-/// The keys of one environment, which are filled again for each.
-#[derive(Default)]
-pub(super) struct Keys {
-    /// One key after the other, so that none is allocated by itself.
-    parts: Vec<u32>,
-    width: usize,
+/// By what a group is known: the numbers of its texts, of which a grouping by one has one.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Key {
+    numbers: [u32; GroupBy::MAX],
+    levels: usize,
 }
 
-impl Keys {
-    pub(super) fn iter(&self) -> impl Iterator<Item = &[u32]> {
-        self.parts.chunks_exact(self.width.max(1))
-    }
-
-    /// Adds a key that is not there yet.
-    fn add(&mut self, parts: impl Iterator<Item = u32>) {
-        let end = self.parts.len();
-        self.parts.extend(parts);
-        let (before, key) = self.parts.split_at(end);
-        if before.chunks_exact(self.width.max(1)).any(|other| other == key) {
-            self.parts.truncate(end);
-        }
+impl Key {
+    pub(super) fn numbers(&self) -> &[u32] {
+        self.numbers.get(..self.levels).unwrap_or_default()
     }
 }
 
@@ -55,6 +30,7 @@ impl Grouping {
     /// By these, or else by region.
     pub(super) fn new(by: &[GroupBy], filter: &EnvironmentFilter) -> Self {
         let by = if by.is_empty() { &[GroupBy::Region][..] } else { by };
+        assert!(by.len() <= GroupBy::MAX, "nothing is grouped at more levels");
         Grouping { by: by.to_vec(), groups: filter.groups.iter().map(|group| group.folded()).collect() }
     }
 
@@ -63,53 +39,50 @@ impl Grouping {
         self.by.iter().any(|by| matches!(by, GroupBy::Cluster | GroupBy::Agent))
     }
 
-    /// Whether it looks at labels.
-    fn reads_labels(&self) -> bool {
-        self.by.iter().any(|by| matches!(by, GroupBy::Label(_)))
-    }
-
     /// Finds the keys of all groups in which an environment stands, each once: one, or one for each place of its targets.
     /// A cluster and an agent in one key are those of one target.
-    pub(super) fn keys(
+    pub(super) fn keys<'a>(
         &self,
-        facts: &Facts<'_>,
-        texts: &mut Interner,
-        keys: &mut Keys,
-    ) -> serde_json::Result<()> {
-        let labels = if self.reads_labels() { facts.labels.read()? } else { Cow::default() };
-        let targets = if self.reads_targets() { facts.targets.read()? } else { Cow::default() };
-        keys.parts.clear();
-        keys.width = self.by.len();
-        let mut key = |target: Option<&Aim>| {
-            keys.add(self.by.iter().map(|by| self.key(by, facts, &labels, target, texts)));
+        (of, health): (&'a Standing, Option<Health>),
+        texts: &mut Interner<'a>,
+        keys: &mut Vec<Key>,
+    ) {
+        keys.clear();
+        let mut add = |target: Option<&'a Aim>| {
+            let mut numbers = [0; GroupBy::MAX];
+            for (number, by) in numbers.iter_mut().zip(&self.by) {
+                *number = self.number(by, (of, health), target, texts);
+            }
+            let key = Key { numbers, levels: self.by.len() };
+            if !keys.contains(&key) {
+                keys.push(key);
+            }
         };
-        if targets.is_empty() {
-            key(None);
-        } else {
-            targets.iter().for_each(|target| key(Some(target)));
+        match &*of.targets {
+            targets @ [_, ..] if self.reads_targets() => targets.iter().for_each(|target| add(Some(target))),
+            _ => add(None),
         }
-        Ok(())
     }
 
-    fn key(
+    /// The number of what an environment has of one level.
+    fn number<'a>(
         &self,
         by: &GroupBy,
-        facts: &Facts<'_>,
-        labels: &Labels,
-        target: Option<&Aim>,
-        texts: &mut Interner,
+        (of, health): (&'a Standing, Option<Health>),
+        target: Option<&'a Aim>,
+        texts: &mut Interner<'a>,
     ) -> u32 {
         match by {
-            GroupBy::Tier => texts.number(facts.tier),
-            GroupBy::Region => texts.number(facts.region),
-            GroupBy::State => texts.number(facts.state),
-            GroupBy::Project => texts.number(facts.project),
-            GroupBy::Group => texts.number(&self.group(facts.project)),
-            GroupBy::Health => texts.number(facts.health.map_or("", Health::as_str)),
-            GroupBy::Label(name) => texts.number(labels.get(name).map_or("", String::as_str)),
+            GroupBy::Tier => texts.number(&*of.tier),
+            GroupBy::Region => texts.number(&*of.region),
+            GroupBy::State => texts.number(&*of.state),
+            GroupBy::Project => texts.number(&*of.project),
+            GroupBy::Group => texts.number(self.group(&of.project)),
+            GroupBy::Health => texts.number(health.map_or("", Health::as_str)),
+            GroupBy::Label(name) => texts.number(of.labels.get(name).map_or("", String::as_str)),
             GroupBy::Cluster => texts.number(target.map_or("", |target| &target.cluster)),
             GroupBy::Agent => match target.and_then(|target| target.agent.as_ref()) {
-                Some(agent) => texts.number(&agent.to_string()),
+                Some(agent) => texts.number(agent.to_string()),
                 None => texts.number(""),
             },
         }

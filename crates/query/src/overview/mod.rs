@@ -1,15 +1,14 @@
 //! All environments of a selection, counted in groups.
 //!
-//! How all of them stand is kept in memory. Of a scope that sees little the view says it, beginning with the environments that
-//! it sees. What is left is folded in one pass, which also picks those that are shown one by one; what else is shown of these
-//! is asked for each.
+//! How they stand is kept in memory, or read where a scope sees few. They are folded in one pass, which also picks those that
+//! are shown one by one; what else is shown of these is asked for each.
 
 mod fold;
 mod interner;
-mod kept;
 mod keys;
 mod last_change;
 mod moves;
+mod selection;
 mod shortlist;
 mod summary;
 mod trend;
@@ -21,27 +20,19 @@ pub(super) use self::moves::{Moves, Said};
 pub use self::shortlist::OverviewOrder;
 pub use self::values::{FilterValues, ListFilterValues};
 
-use rusqlite::{Row, named_params};
-
 use crate::concerns::Concerns;
-use crate::environments::shown;
 use crate::error::Result;
 use crate::filters::PageRequest;
 use crate::overview::fold::{Fold, Folded};
-use crate::overview::kept::Selection;
-use crate::overview::keys::{Facts, Grouping};
+use crate::overview::keys::Grouping;
+use crate::overview::selection::Selection;
 use crate::overview::shortlist::Shortlist;
 use crate::question::{Context, Question};
-use crate::row_filter::{FilteredRow, Part, RowFilter};
-use crate::scope::{one_of, reads, sees};
+use crate::row_filter::RowFilter;
 use crate::words::Words;
 use serde::Serialize;
-use strandline_model::{At, EnvironmentFilter, GroupBy, HealthCounts, Stored, Tier, Timestamp};
+use strandline_model::{At, EnvironmentFilter, GroupBy};
 use strandline_protocol::{Answer, Overview, OverviewPage};
-use strandline_sqlite::column;
-use strandline_sqlite::column::VIEW;
-use strandline_syntax::diagnostics::of_json;
-use strandline_view::{COUNTS, read_counts_at};
 
 /// All environments of a selection, counted in groups.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -112,41 +103,6 @@ impl Question for GetOverview {
     }
 }
 
-/// The environments `e` that a scope sees at `:at`, from its audiences on.
-macro_rules! in_sight {
-    () => {
-        "temp.sight_sees s CROSS JOIN environment_audience a INDEXED BY environment_audience_by_audience
-            ON a.audience = s.audience AND a.to_offset > :at AND a.from_offset <= :at
-        CROSS JOIN environment e ON e.id = a.environment_id AND e.from_offset =
-            (SELECT max(from_offset) FROM environment WHERE id = a.environment_id AND from_offset <= :at)"
-    };
-}
-
-pub(super) use in_sight;
-
-/// The environments of a selection that a scope sees, with their health.
-const OF_SCOPE: &str = concat!(
-    "SELECT e.tier, e.region, e.state, e.project, e.name, e.name_id, e.labels, e.targets, ",
-    reads!(),
-    ", ",
-    shown!("grace_state", "state"),
-    ", ",
-    shown!("grace_since", "since"),
-    ", h.healthy, h.suspended, h.progressing, h.missing, h.degraded, h.unknown, h.no_health, e.id
-    FROM ",
-    in_sight!(),
-    " CROSS JOIN stretch_health h
-    WHERE e.tier IN (SELECT value FROM json_each(:tiers)) AND e.to_offset > :at AND e.from_offset <= :at
-      AND (:regions IS NULL OR e.region IN (SELECT value FROM json_each(:regions)))
-      AND (:states IS NULL OR e.state IN (SELECT value FROM json_each(:states)))
-      AND h.stretch = (SELECT max(from_offset) FROM stretch WHERE from_offset <= :at)
-      AND h.environment_id = e.id AND h.from_offset <= :at AND h.to_offset > :at
-      AND (:healths IS NULL OR ",
-    shown!("grace_state", "state"),
-    " IN (SELECT value FROM json_each(:healths))) AND ",
-    sees!()
-);
-
 /// The number of the newest deployment to an environment.
 const NEWEST_DEPLOYMENT: &str = "SELECT max(id) FROM deployment INDEXED BY deployment_by_environment
     WHERE environment_id = ?1 AND from_offset <= ?2";
@@ -190,6 +146,7 @@ fn folded(context: &Context<'_>, (question, also_by): (&GetOverview, &[Vec<Group
     let order = question.environments.as_ref().map(|rows| rows.order);
     let shortlist =
         order.map(|order| Shortlist::new(order, &start.after, start.limit().min(Overview::ENVIRONMENTS)));
+    let seen = context.kept.standings.of(view, moment, scope)?;
     let mut fold = Fold::new((grouping, others), shortlist, question.trend.is_some());
     let mut deployments = match order {
         Some(OverviewOrder::Deployed) => Some(view.prepare_cached(NEWEST_DEPLOYMENT)?),
@@ -199,68 +156,7 @@ fn folded(context: &Context<'_>, (question, also_by): (&GetOverview, &[Vec<Group
         Some(statement) => statement.query_row([environment, moment.offset.as_i64()], |row| row.get(0)),
         None => Ok(None),
     };
-    match context.kept.standings.of(view, moment, scope)? {
-        Some(seen) => {
-            let seen = (&seen, moment.clock());
-            kept::take(&mut fold, seen, &Selection::new(filter, &sieve), &mut deployed)?;
-        }
-        None => read(&mut fold, context, (filter, &sieve), &mut deployed)?,
-    }
+    let seen = (&seen, moment.clock());
+    selection::take(&mut fold, seen, &Selection::new(filter, &sieve), &mut deployed)?;
     Ok(fold.finish(question.limit.unwrap_or(Overview::LIMIT)))
-}
-
-/// Takes in what the view says of the environments that a scope sees.
-fn read(
-    fold: &mut Fold,
-    Context { view, moment, scope, .. }: &Context<'_>,
-    (filter, sieve): (&EnvironmentFilter, &RowFilter<'_>),
-    deployed: &mut impl FnMut(i64) -> rusqlite::Result<Option<i64>>,
-) -> Result<()> {
-    // All tiers are named where none is, so that the same plan holds.
-    let tiers = if filter.tiers.is_empty() { &Tier::ALL[..] } else { &filter.tiers };
-    let mut statement = view.prepare_cached(OF_SCOPE)?;
-    let mut rows = statement.query(named_params! {
-        ":at": moment.offset.as_i64(),
-        ":clock": moment.clock().as_micros(),
-        ":scope": scope.as_sql(),
-        ":tiers": one_of(tiers, |tier| tier.as_str()),
-        ":regions": one_of(&filter.regions, String::as_str),
-        ":states": one_of(&filter.states, |state| state.as_str()),
-        ":healths": one_of(&filter.healths, |health| health.number()),
-    })?;
-    while let Some(row) = rows.next()? {
-        take(fold, sieve, row, deployed)?;
-    }
-    Ok(())
-}
-
-/// Labels or targets of the view that are no JSON.
-fn unreadable(error: serde_json::Error) -> rusqlite::Error {
-    column::unreadable(6, of_json(&error))
-}
-
-/// Takes in one row, if the rest of the filter lets it through.
-fn take(
-    fold: &mut Fold,
-    sieve: &RowFilter<'_>,
-    row: &Row<'_>,
-    deployed: &mut impl FnMut(i64) -> rusqlite::Result<Option<i64>>,
-) -> Result<()> {
-    let text = |column: usize| Ok::<_, rusqlite::Error>(row.get_ref(column)?.as_str()?);
-    let (project, name) = (text(3)?, text(4)?);
-    let (labels, targets) = (Part::Json(text(6)?), Part::Json(text(7)?));
-    if !sieve.matches(&FilteredRow { project, name, labels, targets }).map_err(unreadable)? {
-        return Ok(());
-    }
-    let health = VIEW.get_at(row, 9, "stretch_health.state")?;
-    let facts = Facts { tier: text(0)?, region: text(1)?, state: text(2)?, project, labels, targets, health };
-    let (readable, number) = (row.get(8)?, row.get(18)?);
-    let (since, resources) = match readable {
-        true => (row.get(10)?, read_counts_at(row, 11, &COUNTS)?),
-        false => (0, HealthCounts::default()),
-    };
-    let since = Timestamp::from_micros(since);
-    let (id, deployment) = (text(5)?, deployed(number)?);
-    let row = fold::Row { number, id, project, name, readable, health, since, resources, deployment };
-    Ok(fold.take(&facts, &row).map_err(unreadable)?)
 }

@@ -1,7 +1,7 @@
 //! The environments of one page, picked while all are counted.
 
 use crate::overview::fold::Row;
-use crate::overview::keys::Keys;
+use crate::overview::keys::Key;
 use serde::Serialize;
 use strandline_model::attention;
 use strandline_syntax::keywords;
@@ -31,19 +31,19 @@ keywords!(
 /// A place in an order, of owned texts or of those of a row.
 type Place<T> = ([i64; 2], [T; 3]);
 
-/// An environment by its number, with the numbers of the keys of its groups.
-type Picked = (i64, Vec<Vec<u32>>);
+/// An environment by its number, with the keys of its groups.
+type Picked = (i64, Vec<Key>);
 
 /// The first environments in an order after a place.
-pub(super) struct Shortlist {
+pub(super) struct Shortlist<'a> {
     order: OverviewOrder,
     after: Option<Place<String>>,
     limit: usize,
     /// Ordered, and one more than the limit where there are more.
-    picked: Vec<(Place<String>, Picked)>,
+    picked: Vec<(Place<&'a str>, Picked)>,
 }
 
-impl Shortlist {
+impl<'a> Shortlist<'a> {
     /// Of at most so many, after the place of a page token, which is empty on the first page.
     pub(super) fn new(order: OverviewOrder, after: &[String], limit: usize) -> Self {
         let after = match after {
@@ -58,33 +58,29 @@ impl Shortlist {
     }
 
     /// Takes in one environment with the keys of its groups.
-    pub(super) fn take(&mut self, row: &Row<'_>, keys: &Keys) {
+    pub(super) fn take(&mut self, row: &Row<'a>, keys: &[Key]) {
         let place = self.place(row);
-        let is_before = |other: &Place<String>| borrowed(other) < place;
-        if self.after.as_ref().is_some_and(|after| !is_before(after)) {
+        if self.after.as_ref().is_some_and(|after| borrowed(after) >= place) {
             return;
         }
-        if self.picked.len() > self.limit && self.picked.last().is_some_and(|(last, _)| is_before(last)) {
+        if self.picked.len() > self.limit && self.picked.last().is_some_and(|(last, _)| *last < place) {
             return;
         }
-        let at = self.picked.partition_point(|(other, _)| is_before(other));
-        let (numbers, texts) = place;
-        self.picked.insert(
-            at,
-            ((numbers, texts.map(str::to_owned)), (row.number, keys.iter().map(<[u32]>::to_vec).collect())),
-        );
+        let at = self.picked.partition_point(|(other, _)| *other < place);
+        self.picked.insert(at, (place, (row.of.number, keys.to_vec())));
         self.picked.truncate(self.limit + 1);
     }
 
-    fn place<'r>(&self, row: &Row<'r>) -> Place<&'r str> {
+    fn place(&self, row: &Row<'a>) -> Place<&'a str> {
+        let (id, project, name) = (&*row.of.id, &*row.of.project, &*row.of.name);
         // What the caller may not look into has no time that could be compared.
         let newest = if row.readable { row.since.as_micros().saturating_neg() } else { i64::MAX };
         match self.order {
-            OverviewOrder::Attention => ([i64::from(attention(row.health)), newest], [row.id, "", ""]),
-            OverviewOrder::Name => ([0, 0], [row.project, row.name, row.id]),
-            OverviewOrder::Since => ([0, newest], [row.id, "", ""]),
+            OverviewOrder::Attention => ([i64::from(attention(row.health)), newest], [id, "", ""]),
+            OverviewOrder::Name => ([0, 0], [project, name, id]),
+            OverviewOrder::Since => ([0, newest], [id, "", ""]),
             OverviewOrder::Deployed => {
-                ([0, row.deployment.map_or(i64::MAX, i64::saturating_neg)], [row.id, "", ""])
+                ([0, row.deployment.map_or(i64::MAX, i64::saturating_neg)], [id, "", ""])
             }
         }
     }
@@ -94,7 +90,11 @@ impl Shortlist {
         let more = self.picked.len() > self.limit;
         self.picked.truncate(self.limit);
         let last = self.picked.last().filter(|_| more).map(|((numbers, texts), _)| {
-            numbers.iter().map(ToString::to_string).chain(texts.iter().cloned()).collect()
+            numbers
+                .iter()
+                .map(ToString::to_string)
+                .chain(texts.iter().map(|text| (*text).to_owned()))
+                .collect()
         });
         (self.picked.into_iter().map(|(_, picked)| picked).collect(), last)
     }

@@ -2,13 +2,9 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use rusqlite::named_params;
-
 use crate::error::Result;
-use crate::overview::in_sight;
 use crate::overview::keys::Grouping;
 use crate::question::{Context, Question};
-use crate::scope::one_of;
 use crate::words;
 use serde::Serialize;
 use strandline_model::EnvironmentFilter;
@@ -40,40 +36,20 @@ impl Question for ListFilterValues {
     }
 }
 
-/// What the environments in use are named by that a scope sees, where it sees little.
-const OF_SCOPE: &str = concat!(
-    "SELECT DISTINCT e.region, e.project FROM ",
-    in_sight!(),
-    " WHERE e.to_offset > :at AND e.state IN (SELECT value FROM json_each(:states))"
-);
-
 fn values(context: &Context<'_>, limit: usize) -> Result<FilterValues> {
     let Context { view, moment, scope, .. } = context;
     let top = Grouping::new(&[], &EnvironmentFilter::default());
     let (mut regions, mut groups) = (BTreeSet::new(), BTreeSet::new());
-    let mut take = |region: &str, project: &str| {
-        if !region.is_empty() && !regions.contains(region) {
-            regions.insert(region.to_owned());
-        }
-        groups.insert(top.group(project));
-    };
-    if let Some(seen) = context.kept.standings.of(view, moment, scope)? {
-        let in_use = EnvironmentFilter::IN_USE.map(|state| state.as_str());
-        // Thousands of environments are of few projects.
-        let mut known = HashSet::new();
-        for one in seen.iter().filter(|one| in_use.contains(&&*one.state)) {
-            if known.insert((&*one.region, &*one.project)) {
-                take(&one.region, &one.project);
+    let in_use = EnvironmentFilter::IN_USE.map(|state| state.as_str());
+    let seen = context.kept.standings.of(view, moment, scope)?;
+    // Thousands of environments are of few projects.
+    let mut known = HashSet::new();
+    for one in seen.iter().filter(|one| in_use.contains(&&*one.state)) {
+        if known.insert((&*one.region, &*one.project)) {
+            if !one.region.is_empty() && !regions.contains(&*one.region) {
+                regions.insert(one.region.to_string());
             }
-        }
-    } else {
-        let mut statement = view.prepare_cached(OF_SCOPE)?;
-        let mut rows = statement.query(named_params! {
-            ":at": moment.offset.as_i64(),
-            ":states": one_of(&EnvironmentFilter::IN_USE, |state| state.as_str()),
-        })?;
-        while let Some(row) = rows.next()? {
-            take(row.get_ref(0)?.as_str()?, row.get_ref(1)?.as_str()?);
+            groups.insert(top.group(&one.project));
         }
     }
     let first = |names: BTreeSet<String>| names.into_iter().take(limit).collect();

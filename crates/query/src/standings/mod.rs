@@ -5,6 +5,7 @@
 //!
 //! Why: docs/decisions/0046-environments-as-they-stand-are-kept-in-memory.md.
 
+mod in_sight;
 mod newest;
 mod past;
 mod shared;
@@ -49,18 +50,18 @@ impl Standings {
         Standings::new(&self.recent)
     }
 
-    /// How the environments stand at a moment that a scope sees; none where the view is to answer, because little is seen.
+    /// How the environments stand at a moment that a scope sees.
     pub(super) fn of(
         &self,
         view: &Connection,
         moment: &Moment,
         scope: &ResolvedScope,
-    ) -> Result<Option<SeenStandings>> {
-        if scope.is_narrow() {
-            return Ok(None);
-        }
-        let all = self.at(view, moment.offset, moment.checkpoint())?;
-        Ok(Some(SeenStandings { all, audiences: scope.audiences(view)? }))
+    ) -> Result<SeenStandings> {
+        let all = match scope.is_narrow() {
+            true => Arc::new(in_sight::read(view, moment.offset)?),
+            false => self.at(view, moment.offset, moment.checkpoint())?,
+        };
+        Ok(SeenStandings { all, audiences: scope.audiences(view)? })
     }
 
     /// How all environments stand at an offset, by their numbers, in a view that ends at this checkpoint.
