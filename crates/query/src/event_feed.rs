@@ -161,7 +161,8 @@ fn newest(
     let (since, until) = (span.since.as_micros(), span.until.as_micros());
     let to = q.start.after(0).parse().map_or(until, |said_at| until.min(said_at));
     let mut found = Vec::new();
-    if wanted.is_rare(q)? {
+    // Who sees little reads what is theirs, and pays nothing for what others have.
+    if !q.scope.is_narrow() && wanted.is_rare(q)? {
         read(q, &wanted, selection, Source::RareReasons, (since, to, until), &mut found)?;
         return Ok(found);
     }
