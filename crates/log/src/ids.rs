@@ -6,6 +6,7 @@ use std::hash::Hash;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use strandline_model::{ChangedBy, Kind};
+use strandline_sqlite::column::PackedUid;
 
 type Result<T> = rusqlite::Result<T>;
 
@@ -77,7 +78,7 @@ pub(super) fn subject(
 ) -> Result<i64> {
     let select = "SELECT id FROM subject WHERE kind_id = ?1 AND namespace = ?2 AND name = ?3 AND uid = ?4";
     let insert = "INSERT INTO subject (kind_id, namespace, name, uid) VALUES (?1, ?2, ?3, ?4)";
-    find_or_insert(connection, select, insert, params![kind, namespace, name, uid])
+    find_or_insert(connection, select, insert, params![kind, namespace, name, PackedUid(uid)])
 }
 
 fn find_or_insert(

@@ -8,7 +8,7 @@ use super::group::OpenGroup;
 use super::transaction::Write;
 use strandline_model::{ResourceKey, ResourceVersion, Uid, WatchKey};
 
-use strandline_sqlite::column::LOG;
+use strandline_sqlite::column::{LOG, PackedUid};
 
 type Result<T> = std::result::Result<T, LogError>;
 
@@ -25,7 +25,7 @@ impl Live {
     fn from_row(row: &Row<'_>) -> rusqlite::Result<Self> {
         Ok(Live {
             subject: row.get("id")?,
-            uid: row.get("uid")?,
+            uid: row.get::<_, PackedUid<String>>("uid")?.0,
             resource_version: row.get("resource_version")?,
             digest: row.get("digest")?,
             group: OpenGroup {

@@ -8,7 +8,7 @@ use super::chain::{self, Hash, Link};
 use super::error::LogError;
 use super::types::ChangeType;
 use strandline_model::{Kind, Offset, ResourceKey, Stored, Timestamp};
-use strandline_sqlite::column::LOG;
+use strandline_sqlite::column::{LOG, PackedUid};
 
 type Result<T> = std::result::Result<T, LogError>;
 
@@ -161,7 +161,7 @@ impl RowColumns {
                 namespace: row.get(self.namespace)?,
                 name: row.get(self.name)?,
             },
-            uid: row.get(self.uid)?,
+            uid: row.get::<_, PackedUid<String>>(self.uid)?.0,
             manager,
         })
     }

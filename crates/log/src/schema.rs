@@ -114,3 +114,46 @@ pub(super) fn statements_of(connection: &Connection) -> rusqlite::Result<BTreeMa
     let rows = statement.query_map([], |row| Ok((row.get("name")?, row.get("sql")?)))?;
     rows.collect()
 }
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+mod tests {
+    use super::*;
+    use refinery::Target;
+    use strandline_sqlite::column::PackedUid;
+
+    #[test]
+    fn uids_of_a_log_of_before_are_packed_and_stay_what_they_were() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        let before = migrations::migrations::runner().set_target(Target::Version(13)).set_grouped(true);
+        before.run(&mut connection).unwrap();
+        connection.execute_batch("INSERT INTO kind VALUES (1, 'one', '', 'Pod')").unwrap();
+        let uids = [
+            "",
+            "uid-1",
+            "01234567-89ab-cdef-0123-456789abcdef",
+            "01234567-89AB-cdef-0123-456789abcdef",
+            "01234567-89ab-cdef-0123-456789abcdeg",
+            "01234567-89ab-cdef-0123-456789abc-ef",
+            "01234567--9ab-cdef-0123-456789abcdef",
+            "é1234567-89ab-cdef-0123-456789abcde",
+            "01234567-89ab-cdef-0123-456789abcdef\0",
+            "01234567-89ab-cdef-0123-456789abcdef ",
+        ];
+        for uid in uids {
+            let sql = "INSERT INTO subject (kind_id, namespace, name, uid) VALUES (1, 'shop', 'web', ?1)";
+            connection.execute(sql, [uid]).unwrap();
+        }
+        migrate(&mut connection, Path::new(":memory:")).unwrap();
+        for (number, uid) in (1_i64..).zip(uids) {
+            // Found as it is written from here on, under the number that it had.
+            let sql = "SELECT id, uid FROM subject WHERE uid = ?1";
+            let found = connection.query_row(sql, [PackedUid(uid)], |row| {
+                Ok((row.get::<_, i64>("id")?, row.get::<_, PackedUid<String>>("uid")?.0))
+            });
+            assert_eq!(found.unwrap(), (number, uid.to_owned()));
+        }
+        let packed = "SELECT count(*) FROM subject WHERE typeof(uid) = 'blob'";
+        assert_eq!(connection.query_row(packed, [], |row| row.get::<_, i64>(0)).unwrap(), 1);
+    }
+}

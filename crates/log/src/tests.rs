@@ -330,7 +330,7 @@ async fn a_log_is_looked_at_while_it_is_written_and_after() {
     assert_eq!(
         inspect(dir.path()).unwrap(),
         Some(LogState {
-            schema: 13,
+            schema: 14,
             head: Offset::ZERO,
             compacted: Compacted::default(),
             floors: Vec::new()
@@ -342,7 +342,7 @@ async fn a_log_is_looked_at_while_it_is_written_and_after() {
     assert_eq!(
         inspect(dir.path()).unwrap(),
         Some(LogState {
-            schema: 13,
+            schema: 14,
             head: Offset::new(40),
             compacted: Compacted::default(),
             floors: Vec::new()
@@ -372,7 +372,7 @@ async fn a_newer_or_untrustworthy_schema_is_refused() {
     let damages = [
         (
             "UPDATE refinery_schema_history SET version = 99 WHERE version = 2",
-            "has schema 99; this program supports 13",
+            "has schema 99; this program supports 14",
         ),
         ("UPDATE refinery_schema_history SET applied_on = 'yesterday'", "schema history is damaged"),
         ("UPDATE refinery_schema_history SET checksum = 'x'", "schema history is damaged"),

@@ -6,6 +6,7 @@ use super::append::{AppendError, Epoch};
 use super::error::LogError;
 use super::transaction::Write;
 use strandline_model::{ResourceVersion, Timestamp, Uid, WatchKey};
+use strandline_sqlite::column::PackedUid;
 
 type Result<T> = std::result::Result<T, LogError>;
 
@@ -74,7 +75,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<(LivePosition, LiveObject)> {
     let object = LiveObject {
         namespace: row.get("namespace")?,
         name: row.get("name")?,
-        uid: row.get("uid")?,
+        uid: Uid::new(row.get::<_, PackedUid<String>>("uid")?.0),
         resource_version: row.get("resource_version")?,
     };
     Ok((position, object))

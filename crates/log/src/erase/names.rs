@@ -4,6 +4,7 @@ use rusqlite::Connection;
 
 use crate::error::LogError;
 use strandline_redact::Values;
+use strandline_sqlite::column::PackedUid;
 
 type Result<T> = std::result::Result<T, LogError>;
 
@@ -31,7 +32,8 @@ pub(super) fn holding(connection: &Connection, values: &Values) -> Result<Vec<St
         let mut statement = connection.prepare(name.sql)?;
         let mut rows = statement.query([])?;
         while let Some(row) = rows.next()? {
-            let text: String = row.get(0)?;
+            // A uid may be packed; what is a text is read as it is.
+            let PackedUid(text): PackedUid<String> = row.get(0)?;
             if values.are_in(text.as_bytes()) {
                 found.push(name.what.to_owned());
             }
