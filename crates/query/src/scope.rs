@@ -340,12 +340,15 @@ pub(super) use targets_asked_about;
 
 /// SQL of the clusters that an answer is about, as a table to begin with: those of the environment asked about, as far as
 /// `:scope` reads it, or the one named `:cluster`, or where neither is given all.
+///
+/// That there is an environment is asked before its targets are: a set of their clusters would be made in every answer, of nothing.
 macro_rules! clusters_asked_about {
     () => {
         concat!(
             "(SELECT id, name FROM cluster WHERE :environment IS NULL AND :cluster IS NULL
                 UNION ALL SELECT id, name FROM cluster WHERE name = :cluster
-                UNION ALL SELECT id, name FROM cluster WHERE name IN (SELECT t.value ->> '$.cluster' FROM ",
+                UNION ALL SELECT id, name FROM cluster
+                    WHERE :environment IS NOT NULL AND name IN (SELECT t.value ->> '$.cluster' FROM ",
             $crate::scope::targets_asked_about!(),
             "))"
         )
