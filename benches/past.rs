@@ -27,14 +27,13 @@ use strandline_query::{
 };
 use strandline_query::{GetEnvironmentGraph, GetEnvironmentHealth, GetResource, ListEnvironmentResources};
 use strandline_sqlite::Watermark;
-use strandline_view::ruleset::RuleSet;
 use strandline_view::{Build, ViewStatus};
 use tokio::runtime::Runtime;
 
 use common::fleet::{Fleet, Sight};
 use common::settings::{self, Place};
 use common::table::{Mark, Table, in_turn};
-use common::{BATCH, Log, followed, objects};
+use common::{BATCH, Log, followed, objects, view_options};
 
 const ROUNDS: usize = 21;
 const SEED: u64 = 7;
@@ -123,7 +122,7 @@ fn build(directory: &Path, fleet: &mut Fleet, changes: u64) -> Built {
     log.close();
     let begun = Instant::now();
     let mut progress = Progress::new("built anew", built.changes);
-    let mut build = Build::open(directory, RuleSet::default()).expect("the build opens");
+    let mut build = Build::open(directory, view_options()).expect("the build opens");
     while build.step().expect("the view is written") {
         progress.at(build.checkpoint().get());
     }

@@ -18,13 +18,14 @@ pub(crate) mod table;
 
 pub(crate) use objects::{Seen, observations};
 
+use std::collections::VecDeque;
+use std::fmt::Debug;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::JoinHandle;
+use std::thread;
 use std::time::Duration;
 
-use futures_util::StreamExt;
 // With the allocator of the program, also where nothing else of it is used.
 use strandline as _;
 use strandline_clock::{Clock, SystemClock};
@@ -32,10 +33,14 @@ use strandline_log::{Appender, Batch, Begin, Epoch, LogError, LogWriter, Observe
 use strandline_model::{CoverageMark, Kind, Offset, ResourceVersion, WatchKey, reason};
 use strandline_sqlite::Watermark;
 use strandline_view::ruleset::RuleSet;
-use strandline_view::{NextDue, Projector, Pruning};
+use strandline_view::{NextDue, Projector, ProjectorOptions, Pruning, Sizes};
+use tokio::task::JoinHandle;
 
 /// Objects in one append, as a busy watch hands them over.
 pub(crate) const BATCH: usize = 1000;
+
+/// Appends that are under way at once, as of so many watches.
+const UNDER_WAY: usize = 4;
 
 /// A small generator of numbers (splitmix64), the same on every machine.
 pub(crate) struct Random(pub(crate) u64);
@@ -68,6 +73,13 @@ pub(crate) fn watch(kind: &str) -> WatchKey {
 
 const KINDS: [&str; 7] = ["Deployment", "ReplicaSet", "EndpointSlice", "Service", "Pod", "Node", "Event"];
 
+/// How a view is made: `STRANDLINE_BENCH_CACHE` says how many MiB of it its writer keeps in memory.
+pub(crate) fn view_options() -> ProjectorOptions {
+    let usual = Sizes::default();
+    let view_cache = settings::number("CACHE", usual.view_cache >> 20) << 20;
+    ProjectorOptions { rules: RuleSet::default(), sizes: Sizes { view_cache, ..usual } }
+}
+
 /// How long a wait for the view lasts at most before another look.
 const TICK: Duration = Duration::from_millis(10);
 
@@ -76,7 +88,7 @@ const TICK: Duration = Duration::from_millis(10);
 pub(crate) fn followed<R>(directory: &Path, write: impl FnOnce(&dyn Fn(Offset)) -> R) -> R {
     let (head, checkpoint, ended) = (Watermark::default(), Watermark::default(), AtomicBool::new(false));
     let follow = || {
-        let mut projector = Projector::open(directory, RuleSet::default()).expect("the view opens");
+        let mut projector = Projector::open(directory, view_options()).expect("the view opens");
         let ended = || ended.load(Ordering::Relaxed);
         let due = (&Pruning::default(), &NextDue::default());
         projector.run(&head, &checkpoint, due, ended).expect("the view is written");
@@ -87,7 +99,7 @@ pub(crate) fn followed<R>(directory: &Path, write: impl FnOnce(&dyn Fn(Offset)) 
             checkpoint.wait_past(checkpoint.get(), TICK);
         }
     };
-    std::thread::scope(|scope| {
+    thread::scope(|scope| {
         scope.spawn(follow);
         let written = write(&wait);
         ended.store(true, Ordering::Relaxed);
@@ -98,7 +110,7 @@ pub(crate) fn followed<R>(directory: &Path, write: impl FnOnce(&dyn Fn(Offset)) 
 /// A log with its writer's thread.
 pub(crate) struct Log {
     pub(crate) appender: Appender,
-    thread: JoinHandle<Result<(), LogError>>,
+    thread: thread::JoinHandle<Result<(), LogError>>,
     epochs: Vec<(&'static str, Epoch)>,
     runtime: tokio::runtime::Runtime,
 }
@@ -107,8 +119,8 @@ impl Log {
     /// Opens the log of a directory.
     pub(crate) fn open(directory: &Path) -> Self {
         let (writer, appender) = LogWriter::open(directory, Arc::new(SystemClock)).unwrap();
-        let thread = std::thread::spawn(move || writer.run());
-        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let thread = thread::spawn(move || writer.run());
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).build().unwrap();
         // As of a cluster that is watched: answers name no gap of all of it.
         let looked_at = CoverageMark::watched(WatchKey::discovery("bench", ""), SystemClock.now());
         runtime.block_on(appender.mark(looked_at)).unwrap();
@@ -117,7 +129,7 @@ impl Log {
         Log { appender, thread, epochs, runtime }
     }
 
-    /// Appends observations in batches of `size`, each batch one watch's, with up to four under way.
+    /// Appends observations in batches of `size`, each batch one watch's, some of them under way at once.
     pub(crate) fn append(&self, seen: Vec<Seen>, size: usize) {
         self.observe(seen.into_iter().map(|seen| (seen.kind, Observed::Applied(seen.observation))), size);
     }
@@ -164,10 +176,20 @@ impl Log {
             let rest = pending.iter().position(|rest| !rest.is_empty())?;
             Some(self.batch(rest, std::mem::take(&mut pending[rest])))
         });
-        let appends = batches.map(|batch| self.appender.append(Batch { phase, ..batch }));
-        self.runtime.block_on(
-            futures_util::stream::iter(appends).buffered(4).for_each(async |appended| _ = appended.unwrap()),
-        );
+        // Each is on its way as soon as it is full, while the next is made: a future that nobody polls has not begun.
+        let mut under_way = VecDeque::with_capacity(UNDER_WAY);
+        for batch in batches {
+            if under_way.len() == UNDER_WAY {
+                under_way.pop_front().into_iter().for_each(|append| self.finish(append));
+            }
+            let (appender, batch) = (self.appender.clone(), Batch { phase, ..batch });
+            under_way.push_back(self.runtime.spawn(async move { appender.append(batch).await }));
+        }
+        under_way.into_iter().for_each(|append| self.finish(append));
+    }
+
+    fn finish<T, E: Debug>(&self, append: JoinHandle<Result<T, E>>) {
+        self.runtime.block_on(append).unwrap().unwrap();
     }
 
     /// Waits for what is done with the log by its appender.
