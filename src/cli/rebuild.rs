@@ -28,14 +28,13 @@ pub(super) fn run(args: &RebuildArgs) -> Result<(), CliError> {
 fn here(args: &RebuildArgs) -> Result<(), CliError> {
     log_to_stderr("warn");
     let config = args.config.as_deref().map(load).transpose()?;
-    let (data, rules) = match (&args.data, config) {
-        (Some(data), config) => (data.clone(), config.map(|config| config.rules).unwrap_or_default()),
-        (None, Some(config)) => (config.data, config.rules),
-        (None, None) => return Err(CliError::new(WHAT, "--data or --config is required")),
-    };
+    let configured = config.as_ref().map(|config| config.data.clone());
+    let data = args.data.clone().or(configured);
+    let data = data.ok_or_else(|| CliError::new(WHAT, "--data or --config is required"))?;
+    let (rules, caches) = config.map(|config| (config.rules, config.cache_size)).unwrap_or_default();
     let name = rules.name();
     let mut progress = None;
-    let built = service::rebuild(&data, rules, |checkpoint, head| {
+    let built = service::rebuild(&data, rules, caches, |checkpoint, head| {
         progress.get_or_insert_with(|| Progress::new(checkpoint.get())).update(checkpoint.get(), head.get());
     });
     if let Some(progress) = progress {

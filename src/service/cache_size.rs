@@ -33,6 +33,19 @@ impl CacheSize {
         Sizes { view_cache: self.0 / 5, log_cache: self.0 / 20, ..Sizes::default() }
     }
 
+    /// The same while no question can be answered, and the view is built: with the shares of all who would answer.
+    pub(super) fn unread(self) -> Sizes {
+        let of_writer = self.projector();
+        let idle = self.readers() + self.lines() + self.answers();
+        Sizes { view_cache: of_writer.view_cache + idle, ..of_writer }
+    }
+
+    /// The same where no service runs.
+    pub(super) fn alone(self) -> Sizes {
+        let of_writer = self.unread();
+        Sizes { view_cache: of_writer.view_cache + self.log_writer(), ..of_writer }
+    }
+
     /// Three tenths for all who answer questions …
     pub(super) const fn readers(self) -> usize {
         self.0 / 10 * 3
@@ -67,6 +80,9 @@ mod tests {
             let parts =
                 size.log_writer() + view_cache + log_cache + size.readers() + size.lines() + size.answers();
             assert!(parts <= bytes && bytes - parts < 64, "{parts} of {bytes}");
+            let of_build = |sizes: Sizes| sizes.view_cache + sizes.log_cache;
+            assert_eq!(of_build(size.unread()) + size.log_writer(), parts);
+            assert_eq!(of_build(size.alone()), parts);
         }
     }
 

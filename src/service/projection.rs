@@ -14,7 +14,7 @@ use strandline_model::Offset;
 use strandline_query::Queries;
 use strandline_sqlite::FullDiskBackoff;
 use strandline_view::ruleset::RuleSet;
-use strandline_view::{Build, Projector, ProjectorError, ViewState, ViewStatus};
+use strandline_view::{Build, Projector, ProjectorError, ProjectorOptions, Sizes, ViewState, ViewStatus};
 
 /// How often a thread that has nothing to do looks whether it is to end.
 const TICK: Duration = Duration::from_millis(250);
@@ -25,12 +25,14 @@ const SETTLE: Duration = Duration::from_secs(1);
 /// A new view is begun of itself where the disk has room for the present one this many times: the log needs room, too.
 const FREE_TIMES: u64 = 3;
 
-/// Starts the projector, of a log that takes changes or of one that is only read.
+/// Starts the projector, of a log that takes changes or of one that is only read. While no question can be answered it builds a view in
+/// the sizes `unread`.
 pub(super) fn spawn(
     data: &Path,
     status: &ViewStatus,
     queries: &Queries,
     rebuild: &Rebuild,
+    unread: Sizes,
     stopping: &CancellationToken,
     log: Option<LogOpened>,
 ) -> Result<Ended<ProjectorError>, ServiceError> {
@@ -39,6 +41,7 @@ pub(super) fn spawn(
         status: status.clone(),
         queries: queries.clone(),
         rebuild: rebuild.clone(),
+        unread,
         stopping: stopping.clone(),
     };
     Ended::spawn("projector", move || match log {
@@ -52,6 +55,8 @@ struct Projection {
     status: ViewStatus,
     queries: Queries,
     rebuild: Rebuild,
+    /// In what sizes a view is built while no question can be answered.
+    unread: Sizes,
     stopping: CancellationToken,
 }
 
@@ -172,7 +177,8 @@ impl Projection {
         if self.stopping.is_cancelled() {
             return Ok(false);
         }
-        let mut build = Build::open(&self.data, self.rebuild.options_in_effect())?;
+        let options = ProjectorOptions { sizes: self.unread, ..self.rebuild.options_in_effect() };
+        let mut build = Build::open(&self.data, options)?;
         if !going_on {
             self.rebuild.begun(build.resumed_at());
         }

@@ -120,6 +120,7 @@ impl Service {
             &status,
             &queries,
             &rebuild,
+            caches.unread(),
             &stopping,
             recording.then_some(opened),
         )?;
