@@ -284,6 +284,11 @@ fn uncounted(value: &mut Value) {
             if members.get("id").is_some_and(counted) {
                 members.remove("id");
             }
+            // What is gone is said with the offset of its last state.
+            if let Some(Value::String(detail)) = members.get_mut("detail") {
+                let (before, after) = detail.split_once("use at=").unwrap_or((detail, ""));
+                *detail = format!("{before}{}", after.trim_start_matches(|c: char| c.is_ascii_digit()));
+            }
             // When the newest change was recorded is for everybody to see, be it of others.
             if let Some(Value::Object(metadata)) = members.get_mut("metadata") {
                 metadata.remove("time");
