@@ -160,16 +160,15 @@ impl Issuer {
             .map_err(JwtRefusal::Refused)
     }
 
-    /// Fetches the keys where a token may be signed with one that is not known, and they were not asked for of late.
+    /// Fetches the keys where a token may be signed with one that is not known, and they were not asked for of late. Where they are
+    /// being fetched, it waits for that.
     pub(super) async fn prepare(&self, token: &Unverified<'_>, fetch: &Fetch, now: Timestamp) {
-        let due = |keys: &Keys| {
-            let unknown = candidates(&keys.known, token.key_id.as_deref()).next().is_none();
-            unknown && keys.asked.is_none_or(|asked| asked.plus(FLOOR) <= now)
-        };
-        if !token.is_signed_by(&self.config.algorithms) || !due(&self.lock()) {
+        let is_unknown = |keys: &Keys| candidates(&keys.known, token.key_id.as_deref()).next().is_none();
+        if !token.is_signed_by(&self.config.algorithms) || !is_unknown(&self.lock()) {
             return;
         }
         let _fetching = self.fetching.lock().await;
+        let due = |keys: &Keys| is_unknown(keys) && keys.asked.is_none_or(|asked| asked.plus(FLOOR) <= now);
         // Somebody else may have fetched them meanwhile.
         if due(&self.lock()) {
             self.fetch(fetch, now).await;

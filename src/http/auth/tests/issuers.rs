@@ -48,7 +48,12 @@ impl World {
                 }
                 (Some(_), other) => Err(format!("nothing at {other}")),
             };
-            std::future::ready(answer.map(|answer| (StatusCode::OK, Bytes::from(answer.to_string())))).boxed()
+            async move {
+                // As any answer that comes from elsewhere, it is not there at once.
+                tokio::task::yield_now().await;
+                answer.map(|answer| (StatusCode::OK, Bytes::from(answer.to_string())))
+            }
+            .boxed()
         });
         let config = AccessConfig { tokens: tokens(), issuers, ..AccessConfig::default() };
         let access =
@@ -388,6 +393,16 @@ async fn keys_are_fetched_when_they_change_kept_while_the_issuer_is_away_and_ask
     assert_eq!((world.code(&of_new).await.as_str(), world.asked()), ("people:17", 4));
     assert_ne!(world.code(&of_old).await, "people:17");
     assert!(world.access.issuer_problems().is_empty());
+}
+
+#[tokio::test]
+async fn whoever_comes_while_keys_are_fetched_waits_for_them() {
+    let key = Signer::es256();
+    let world = World::new(vec![users()], vec![key.jwk("key")]);
+    let token = key.token("key", &user(&json!({})));
+    let (first, second) = (world.code(&token), world.code(&token));
+    let ((), first, second) = tokio::join!(world.access.refresh_issuers(), first, second);
+    assert_eq!((first.as_str(), second.as_str(), world.asked()), ("people:17", "people:17", 1));
 }
 
 #[tokio::test]
