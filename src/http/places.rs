@@ -1,12 +1,14 @@
 //! Places for connections: ordinary ones, of which an address has a share, and a few more for probes and metrics.
 //!
-//! Whoever connects is accepted, so that a probe is never behind callers that stay away. Where no ordinary place is left,
-//! the oldest connection of the reserve makes room: a probe asks at once, and who does not has no business there.
+//! Whoever connects is accepted, so that a probe is never behind callers that stay away. Where no ordinary place is left, the
+//! connection that has done nothing for longest makes room. Where all are busy, the oldest connection of the reserve does: a
+//! probe asks at once, and who does not has no business there.
 //!
 //! Why: docs/decisions/0020-one-caller-cannot-take-the-server.md.
 
 use std::collections::{HashMap, VecDeque};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio_util::sync::CancellationToken;
@@ -23,11 +25,48 @@ struct State {
     each: usize,
     /// Places in reserve.
     reserve: usize,
-    ordinary: usize,
+    ordinary: HashMap<u64, Held>,
     by: HashMap<IpAddr, usize>,
     /// The oldest first.
     reserved: VecDeque<(u64, CancellationToken)>,
     refused: u64,
+    /// Places that were given away, which numbers them.
+    given: u64,
+    /// Counts the rests of all connections, so that the longest is that of the lowest number.
+    rests: Arc<AtomicU64>,
+}
+
+/// An ordinary place that is taken.
+#[derive(Debug)]
+struct Held {
+    peer: IpAddr,
+    rest: Rest,
+    cut: CancellationToken,
+}
+
+/// Whether a connection does nothing, between an answer and the next request; clones share it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Rest {
+    /// Which of all rests it is; 0 while the connection is busy.
+    number: Arc<AtomicU64>,
+    all: Arc<AtomicU64>,
+}
+
+impl Rest {
+    /// The connection does nothing from now on.
+    pub(super) fn begin(&self) {
+        let number = self.all.fetch_add(1, Ordering::Relaxed) + 1;
+        self.number.store(number, Ordering::Relaxed);
+    }
+
+    /// The connection is busy again.
+    pub(super) fn end(&self) {
+        self.number.store(0, Ordering::Relaxed);
+    }
+
+    fn number(&self) -> Option<u64> {
+        Some(self.number.load(Ordering::Relaxed)).filter(|number| *number > 0)
+    }
 }
 
 /// A place, until it is dropped.
@@ -35,20 +74,23 @@ struct State {
 pub(super) struct Place {
     places: Places,
     kind: Kind,
+    number: u64,
+    /// Tells when the connection does nothing.
+    pub(super) rest: Rest,
     /// Says that the connection is to end.
     pub(super) cut: CancellationToken,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
-    Ordinary(IpAddr),
-    Reserved(u64),
+    Ordinary,
+    Reserved,
 }
 
 impl Place {
     /// Whether only probes and metrics are answered there.
     pub(super) fn is_reserved(&self) -> bool {
-        matches!(self.kind, Kind::Reserved(_))
+        self.kind == Kind::Reserved
     }
 }
 
@@ -67,11 +109,12 @@ impl Places {
     pub(super) fn take(&self, peer: IpAddr, abort: &CancellationToken) -> Place {
         let (peer, cut) = (neighbourhood(peer), abort.child_token());
         let mut state = self.lock();
-        let of_peer = state.by.get(&peer).copied().unwrap_or(0);
-        let kind = if state.ordinary < state.all && of_peer < state.each {
-            state.ordinary += 1;
-            state.by.insert(peer, of_peer + 1);
-            Kind::Ordinary(peer)
+        state.given += 1;
+        let (number, rest) = (state.given, Rest { all: Arc::clone(&state.rests), ..Rest::default() });
+        let kind = if state.has_room(peer) || state.make_room(peer) {
+            *state.by.entry(peer).or_default() += 1;
+            state.ordinary.insert(number, Held { peer, rest: rest.clone(), cut: cut.clone() });
+            Kind::Ordinary
         } else {
             state.refused += 1;
             while state.reserved.len() >= state.reserve
@@ -79,17 +122,46 @@ impl Places {
             {
                 oldest.cancel();
             }
-            let number = state.refused;
             state.reserved.push_back((number, cut.clone()));
-            Kind::Reserved(number)
+            Kind::Reserved
         };
-        Place { places: self.clone(), kind, cut }
+        Place { places: self.clone(), kind, number, rest, cut }
     }
 
     /// Connections with an ordinary place, in reserve, and how many found no ordinary one.
     pub(super) fn counts(&self) -> (usize, usize, u64) {
         let state = self.lock();
-        (state.ordinary, state.reserved.len(), state.refused)
+        (state.ordinary.len(), state.reserved.len(), state.refused)
+    }
+}
+
+impl State {
+    fn of(&self, peer: IpAddr) -> usize {
+        self.by.get(&peer).copied().unwrap_or(0)
+    }
+
+    fn has_room(&self, peer: IpAddr) -> bool {
+        self.ordinary.len() < self.all && self.of(peer) < self.each
+    }
+
+    /// Cuts the connection that has done nothing for longest, one of the same address if that has its share already. Says
+    /// whether there is one.
+    fn make_room(&mut self, peer: IpAddr) -> bool {
+        let crowded = self.of(peer) >= self.each;
+        let resting = self.ordinary.iter().filter(|(_, held)| !crowded || held.peer == peer);
+        let longest = resting.filter_map(|(place, held)| Some((held.rest.number()?, *place))).min();
+        let Some(held) = longest.and_then(|(_, place)| self.leave(place)) else { return false };
+        held.cut.cancel();
+        true
+    }
+
+    fn leave(&mut self, place: u64) -> Option<Held> {
+        let held = self.ordinary.remove(&place)?;
+        match self.of(held.peer).saturating_sub(1) {
+            0 => _ = self.by.remove(&held.peer),
+            left => _ = self.by.insert(held.peer, left),
+        }
+        Some(held)
     }
 }
 
@@ -97,15 +169,9 @@ impl Drop for Place {
     fn drop(&mut self) {
         let mut state = self.places.lock();
         match self.kind {
-            Kind::Ordinary(peer) => {
-                state.ordinary -= 1;
-                let left = state.by.get(&peer).copied().unwrap_or(0).saturating_sub(1);
-                match left {
-                    0 => _ = state.by.remove(&peer),
-                    left => _ = state.by.insert(peer, left),
-                }
-            }
-            Kind::Reserved(number) => state.reserved.retain(|(one, _)| *one != number),
+            // One that made room has left already.
+            Kind::Ordinary => _ = state.leave(self.number),
+            Kind::Reserved => state.reserved.retain(|(one, _)| *one != self.number),
         }
     }
 }
@@ -141,5 +207,32 @@ mod tests {
         let last = take(5);
         abort.cancel();
         assert!(last.cut.is_cancelled(), "the end of the server is the end of all");
+    }
+
+    #[test]
+    fn who_has_done_nothing_for_longest_makes_room() {
+        let (places, abort) = (Places::new(4, 3, 1), CancellationToken::new());
+        let take = |last: u8| places.take(Ipv4Addr::new(10, 0, 0, last).into(), &abort);
+        let held = [take(1), take(1), take(1), take(2)];
+        let cut = || held.each_ref().map(|place| place.cut.is_cancelled());
+        for place in [3, 1, 0, 2] {
+            held[place].rest.begin();
+        }
+        held[1].rest.end();
+        let next = take(1);
+        assert!(!next.is_reserved());
+        assert_eq!(cut(), [true, false, false, false], "an address takes from its own share");
+        let other = take(3);
+        assert!(!other.is_reserved());
+        assert_eq!(cut(), [true, false, false, true], "another takes from all");
+        assert!(!take(3).is_reserved(), "the one that rests still");
+        assert_eq!(cut(), [true, false, true, true]);
+        let third = take(3);
+        assert!(take(3).is_reserved(), "who is busy stays");
+        assert_eq!(cut(), [true, false, true, true]);
+        assert_eq!(places.counts(), (4, 0, 1));
+        drop((held, next, other, third));
+        assert_eq!(places.counts(), (0, 0, 1));
+        assert!(places.lock().by.is_empty(), "nothing is kept of who is gone");
     }
 }

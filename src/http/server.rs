@@ -26,7 +26,7 @@ use super::load::Account;
 use super::places::Place;
 use super::router::Router;
 use super::server_options::ServerOptions;
-use super::taking::{Taking, Watched};
+use super::taking::{Patience, Taking, Watched};
 use super::tls::Tls;
 
 /// How long to wait after accepting failed, which it does while the process has no file descriptor left.
@@ -97,9 +97,10 @@ impl Connection {
     async fn run(self, stream: TcpStream) {
         // Answers are written whole, so waiting to fill a packet would only delay their last one.
         let _ = stream.set_nodelay(true);
-        let taking = Taking::default();
+        let taking = Taking::new(self.place.rest.clone());
+        let patience = Patience { head: self.options.header_timeout, step: self.options.taking_timeout };
         // Below TLS, which keeps what the network does not take.
-        let stream = Watched::new(stream, taking.clone(), self.options.taking_timeout);
+        let stream = Watched::new(stream, taking.clone(), patience);
         match self.options.tls.clone() {
             None => self.serve(stream, taking).await,
             Some(tls) => {
@@ -133,12 +134,14 @@ impl Connection {
         let reserved = place.is_reserved();
         let mut http = http1::Builder::new();
         http.timer(TokioTimer::new())
-            .header_read_timeout(options.header_timeout)
+            // From the end of an answer until the next head is there; heads themselves are timed by the stream.
+            .header_read_timeout(options.idle_timeout)
             .max_headers(options.headers_max)
             .max_buf_size(BUFFER_MAX)
             .keep_alive(!reserved);
         let longest = if reserved { options.reserve_timeout } else { Duration::MAX };
         let service = service_fn(move |request| {
+            taking.asked();
             let (router, options, taking) = (router.clone(), options.clone(), taking.clone());
             async move {
                 let account = Account::of(&options.load);

@@ -24,8 +24,13 @@ pub struct ServerOptions {
     pub requests: RequestStats,
     /// Counts and limits what is under way.
     pub load: Load,
-    /// How long a caller may take to send the head of a request, or stay silent between two.
+    /// How long a caller may take to send the head of a request, from its first byte; the first request of a connection, from
+    /// when the connection began.
     pub header_timeout: Duration,
+    /// How long a connection may be silent between two requests. Proxies in front send the next request on a connection that they
+    /// kept, and take it for a failure when that is being closed, so this has to be longer than what they keep them for: a
+    /// minute mostly, ten at Google.
+    pub idle_timeout: Duration,
     /// How long a caller may take for each step of an answer that waits to be taken.
     pub taking_timeout: Duration,
     /// How long a connection without a place may last.
@@ -47,6 +52,7 @@ impl ServerOptions {
             requests: RequestStats::default(),
             load: Load::default(),
             header_timeout: Duration::from_secs(5),
+            idle_timeout: Duration::from_secs(650),
             taking_timeout: Duration::from_secs(10),
             reserve_timeout: Duration::from_secs(5),
             headers_max: 64,

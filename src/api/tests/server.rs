@@ -208,7 +208,11 @@ async fn a_panic_costs_its_own_request_only() {
 
 #[tokio::test]
 async fn silent_and_slow_callers_are_cut() {
-    let server = server(trouble(), |options| options.header_timeout = Duration::from_millis(20)).await;
+    let short = Duration::from_millis(20);
+    let options = |options: &mut ServerOptions| {
+        (options.header_timeout, options.idle_timeout) = (short, short);
+    };
+    let server = server(trouble(), options).await;
     for bytes in ["", "G", "GET /livez HTTP/1.1\r\nhost: localhost\r\n", "PRI * HTTP/2"] {
         let answer = server.raw(bytes.as_bytes()).await;
         assert!(!answer.contains("200"), "{bytes}: {answer}");
@@ -216,6 +220,24 @@ async fn silent_and_slow_callers_are_cut() {
     // The server closes after a while of silence, though the caller would keep the connection.
     let kept = server.raw(b"GET /livez HTTP/1.1\r\nhost: localhost\r\n\r\n").await;
     assert_eq!((status(&kept), body(&kept)), ("200", "ok"));
+}
+
+#[tokio::test]
+async fn a_connection_that_does_nothing_makes_room_for_the_next() {
+    let load = Load::new(LoadLimits { connections: 1, ..LoadLimits::default() });
+    let server = server(trouble(), |options| options.load = load).await;
+    let mut kept = server.connect().await;
+    kept.write_all(b"GET /livez HTTP/1.1\r\nhost: localhost\r\n\r\n").await.expect("sent");
+    let mut answer = [0; 12];
+    kept.read_exact(&mut answer).await.expect("answered");
+    assert_eq!(&answer, b"HTTP/1.1 200");
+    // That it rests is known once its answer is flushed, which may be after the caller has read it.
+    while status(&server.ask("GET", "/openapi.yaml", "").await) != "200" {
+        tokio::task::yield_now().await;
+    }
+    let mut rest = Vec::new();
+    kept.read_to_end(&mut rest).await.expect("it was closed");
+    assert!(rest.ends_with(b"ok"));
 }
 
 #[tokio::test]
