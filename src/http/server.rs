@@ -84,6 +84,19 @@ fn concerns_the_caller_only(error: &io::Error) -> bool {
     matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset)
 }
 
+/// Lets the system end a connection whose other end takes nothing for so long. What the system still keeps of an answer is
+/// written for hyper, so that such a connection would pass for one that rests between two requests.
+#[cfg(target_os = "linux")]
+fn give_up_sending(stream: &TcpStream, patience: Duration) -> io::Result<()> {
+    let milliseconds = u32::try_from(patience.as_millis()).unwrap_or(u32::MAX);
+    Ok(rustix::net::sockopt::set_tcp_user_timeout(stream, milliseconds)?)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn give_up_sending(_: &TcpStream, _: Duration) -> io::Result<()> {
+    Ok(())
+}
+
 /// What serves one connection.
 struct Connection {
     router: Router,
@@ -97,6 +110,7 @@ impl Connection {
     async fn run(self, stream: TcpStream) {
         // Answers are written whole, so waiting to fill a packet would only delay their last one.
         let _ = stream.set_nodelay(true);
+        let _ = give_up_sending(&stream, self.options.taking_timeout);
         let taking = Taking::new(self.place.rest.clone());
         let patience = Patience { head: self.options.header_timeout, step: self.options.taking_timeout };
         // Below TLS, which keeps what the network does not take.

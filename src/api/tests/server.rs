@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use warp::Filter;
@@ -356,6 +356,29 @@ async fn who_takes_no_answer_is_cut_and_holds_one_at_most() {
     assert_eq!(counted.counts().bytes, 0, "who takes nothing is cut, and what they held is free");
     let answers: u64 = answered.routes().iter().flat_map(|route| &route.codes).map(|(_, count)| count).sum();
     assert!(answers < 2000, "{answers} were answered");
+}
+
+#[tokio::test]
+async fn who_leaves_an_answer_with_the_system_does_not_rest() {
+    let (load, requests) = (Load::default(), RequestStats::default());
+    let (counted, answered) = (load.clone(), requests.clone());
+    let server = server(routes(&state(true)), |options| {
+        (options.load, options.requests) = (load, requests);
+        options.taking_timeout = Duration::from_secs(1);
+    })
+    .await;
+    // The answer does not fit into what this end takes unread, so some of it stays with the system of the server, which takes
+    // it all from hyper.
+    let socket = TcpSocket::new_v4().expect("a socket");
+    socket.set_recv_buffer_size(4096).expect("a small one");
+    let mut stream = socket.connect(server.address).await.expect("a connection");
+    stream.write_all(b"GET /openapi.yaml HTTP/1.1\r\nhost: localhost\r\n\r\n").await.expect("sent");
+    while answered.routes().is_empty() || counted.counts().connections > 0 {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    let mut taken = Vec::new();
+    let _ = stream.read_to_end(&mut taken).await;
+    assert!(!String::from_utf8_lossy(&taken).contains("components:"), "the end was not sent");
 }
 
 #[tokio::test]
