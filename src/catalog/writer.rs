@@ -10,7 +10,7 @@ use super::environments::{self, EnvironmentInput};
 use super::error::{CatalogCode, CatalogError};
 use super::input;
 use super::projects::{self, ProjectInput};
-use super::quotas::{self, QuotaConfig, Rates};
+use super::quotas::{self, Added, QuotaConfig, Quotas, Rates};
 use strandline_log::{
     AppendError, Appender, Catalog, CatalogChange, Forget, ForgetRefusal, Forgotten, LogError, WeakAppender,
 };
@@ -37,7 +37,10 @@ pub struct Outcome<T> {
 pub struct CatalogWriter {
     appender: WeakAppender,
     quotas: Arc<RwLock<QuotaConfig>>,
+    /// How often callers write.
     rates: Rates,
+    /// What projects wrote.
+    written: Rates,
 }
 
 /// Why environments of a list were not declared, none of them: which item, where it is one.
@@ -46,14 +49,16 @@ pub type ListRefusal = (Option<usize>, CatalogError);
 impl CatalogWriter {
     /// Writes through this appender while others keep it: callers do not hold up the end of the log.
     pub fn new(appender: &Appender) -> Self {
-        CatalogWriter { appender: appender.downgrade(), quotas: Arc::default(), rates: Rates::default() }
+        let (rates, written) = (Rates::default(), Rates::default());
+        CatalogWriter { appender: appender.downgrade(), quotas: Arc::default(), rates, written }
             .with_quotas(QuotaConfig::NONE)
     }
 
     /// Within these quotas.
     #[must_use]
     pub fn with_quotas(self, quotas: QuotaConfig) -> Self {
-        CatalogWriter { quotas: Arc::new(RwLock::new(quotas)), rates: Rates::default(), ..self }
+        let (rates, written) = (Rates::default(), Rates::default());
+        CatalogWriter { quotas: Arc::new(RwLock::new(quotas)), rates, written, ..self }
     }
 
     /// Puts other quotas into effect, for all clones; whether they differ.
@@ -62,8 +67,9 @@ impl CatalogWriter {
         std::mem::replace(&mut *current, quotas) != quotas
     }
 
-    fn quotas(&self) -> QuotaConfig {
-        *self.quotas.read().unwrap_or_else(PoisonError::into_inner)
+    fn quotas(&self) -> Quotas {
+        let config = *self.quotas.read().unwrap_or_else(PoisonError::into_inner);
+        Quotas { config, written: self.written.clone() }
     }
 
     /// Takes a turn to write, of those that a caller has.
@@ -71,7 +77,7 @@ impl CatalogWriter {
     /// # Errors
     /// When they had as many within a minute as they may.
     pub fn take_turn(&self, caller: &str) -> Result<(), CatalogError> {
-        let per_minute = self.quotas().writes_per_minute;
+        let per_minute = self.quotas().config.writes_per_minute;
         if self.rates.take(caller, per_minute) {
             return Ok(());
         }
@@ -97,21 +103,22 @@ impl CatalogWriter {
         warnings: Vec<String>,
         decision: impl Fn(&mut Catalog<'_, '_>) -> Result<Decided<T>, LogError> + Send + Sync + 'static,
     ) -> Result<Outcome<T>, CatalogError> {
-        let quotas = self.quotas();
+        let (quotas, spent) = (self.quotas(), self.quotas());
         let decided = move |catalog: &mut Catalog<'_, '_>| {
             let (changes, value, created) = match decision(catalog)? {
                 Ok(decided) => decided,
                 Err(refusal) => return Ok((Vec::new(), Err(refusal))),
             };
             Ok(match quotas::check(catalog, &quotas, &changes)? {
-                Ok(()) => (changes, Ok((value, created))),
+                Ok(added) => (changes, Ok((value, created, added))),
                 Err(refusal) => (Vec::new(), Err(refusal)),
             })
         };
         let appender = self.appender.upgrade().ok_or(AppendError::Closed)?;
         let _admitted = appender.admit()?;
         let (appended, result) = appender.decide(Source::Api, decided).await?;
-        let (value, created) = result?;
+        let (value, created, added) = result?;
+        spent.spend(&added);
         Ok(Outcome { value, created, offset: appended.head, warnings })
     }
 
@@ -186,17 +193,17 @@ impl CatalogWriter {
             warnings.push(input.warnings());
             all.push(input.check(None, Some(project)).map_err(|error| (Some(index), error))?);
         }
-        let quotas = self.quotas();
+        let (quotas, spent) = (self.quotas(), self.quotas());
         let put = move |catalog: &mut Catalog<'_, '_>| {
-            let (mut changes, mut specs) = (Vec::new(), Vec::new());
+            let (mut changes, mut specs, mut added) = (Vec::new(), Vec::new(), Added::default());
             for (index, checked) in all.iter().enumerate() {
                 let decided = match environments::put(catalog, authority, checked)? {
                     Ok((some, spec, created)) => {
-                        quotas::check(catalog, &quotas, &some)?.map(|()| (some, spec, created))
+                        quotas::check(catalog, &quotas, &some)?.map(|more| (some, spec, created, more))
                     }
                     Err(refusal) => Err(refusal),
                 };
-                let (some, spec, created) = match decided {
+                let (some, spec, created, more) = match decided {
                     Ok(decided) => decided,
                     Err(refusal) => return Ok((Vec::new(), Err((Some(index), refusal)))),
                 };
@@ -208,8 +215,9 @@ impl CatalogWriter {
                 }
                 changes.extend(some);
                 specs.push((spec, created));
+                added.and(more);
             }
-            Ok((changes, Ok(specs)))
+            Ok((changes, Ok((specs, added))))
         };
         let failed = |error: AppendError| (None, CatalogError::from(error));
         let appender = self.appender.upgrade().ok_or(AppendError::Closed).map_err(failed)?;
@@ -217,7 +225,9 @@ impl CatalogWriter {
         let (appended, result) = appender.decide(Source::Api, put).await.map_err(failed)?;
         let outcome =
             |((value, created), warnings)| Outcome { value, created, offset: appended.head, warnings };
-        Ok(result?.into_iter().zip(warnings).map(outcome).collect())
+        let (specs, added) = result?;
+        spent.spend(&added);
+        Ok(specs.into_iter().zip(warnings).map(outcome).collect())
     }
 
     /// Stops an environment: its resource group is closed, what it held stays known.

@@ -8,7 +8,6 @@ use serde_saphyr::{Location, Spanned};
 use super::file::{DATA, Environment, File, LISTEN};
 use super::settings::{ClusterConfig, Config};
 use crate::app::Presentation;
-use crate::catalog::QuotaConfig;
 use crate::http::auth::AccessConfig;
 use strandline_model::{EnvironmentId, EnvironmentSettings, EnvironmentSpec, Tier};
 use strandline_redact::has_login;
@@ -38,6 +37,7 @@ pub(super) fn check(file: File, origin: &Path) -> Result<Config, Vec<Mistake>> {
     let traces = file.traces.as_ref().map(|traces| check.traces(traces));
     let limits = check.limits(&file.limits);
     let cache_size = check.cache_size(file.cache_size.as_ref());
+    let quotas = check.quotas(&file.quotas);
     let data = check.path(file.data.as_deref().unwrap_or(DATA));
     check.done().map(|()| Config {
         listen,
@@ -58,7 +58,7 @@ pub(super) fn check(file: File, origin: &Path) -> Result<Config, Vec<Mistake>> {
         retention,
         consistency,
         redact,
-        quotas: QuotaConfig::from(&file.quotas),
+        quotas,
         limits,
         cache_size,
         metrics,

@@ -133,3 +133,43 @@ fn what_is_declared_stays_within_the_quotas() {
         assert!(refused.message.contains("the limit is 262144"), "{refused}");
     });
 }
+
+#[test]
+fn a_project_adds_so_much_to_the_log_within_a_day_and_others_go_on() {
+    played(|appender| async move {
+        let quotas = QuotaConfig { bytes_per_day: 20_000, ..QuotaConfig::default() };
+        let writer = CatalogWriter::new(&appender).with_quotas(quotas);
+        let put = async |project: &str, label: String| {
+            let input = json!({ "name": "production", "labels": { "a": label } });
+            let input = serde_json::from_value(input).unwrap();
+            let put = writer.put_environment(Authority::Everything, None, Some(project), input).await;
+            put.map(|outcome| outcome.offset).map_err(|error| (error.code, error.message))
+        };
+        let first = put("shop/web", "v".repeat(4000)).await.unwrap();
+        for _ in 0..20 {
+            assert_eq!(put("shop/web", "v".repeat(4000)).await, Ok(first), "what is said again adds nothing");
+        }
+        let mut written = 0;
+        let (code, message) = loop {
+            match put("shop/web", format!("{written}{}", "v".repeat(4000))).await {
+                Ok(_) => written += 1,
+                Err(refused) => break refused,
+            }
+        };
+        assert_eq!((code, written), (CatalogCode::TooOften, 4), "{message}");
+        let expected = "the project `shop/web` has reached its quota of 20000 bytes of declarations per day";
+        assert_eq!(message, expected);
+        let (code, _) = deploy(&writer, json!({ "id": 1 }))
+            .await
+            .map(|_| ())
+            .map_err(|error| (error.code, ()))
+            .unwrap_err();
+        assert_eq!(code, CatalogCode::TooOften, "nor by deployments");
+        let listed = listed(&writer, ["a".to_owned()]).await.map(|_| ());
+        assert_eq!(
+            listed.map_err(|(index, error)| (index, error.code)),
+            Err((Some(0), CatalogCode::TooOften))
+        );
+        put("shop/other", "v".repeat(4000)).await.unwrap();
+    });
+}

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_saphyr::Spanned;
 
-use super::values::{Duration, DurationOrForever, Path, SizeOrNone, Url};
+use super::values::{Duration, DurationOrForever, Path, Size, SizeOrNone, Url};
 use crate::catalog::QuotaConfig;
 use crate::service::{ConnectionLimits, MetricsConfig};
 
@@ -57,6 +57,9 @@ pub(in crate::config) struct Quotas {
     /// Write requests of one token.
     #[schemars(extend("default" = QuotaConfig::default().writes_per_minute))]
     pub(in crate::config) writes_per_minute: Option<u64>,
+    /// What the declarations of a project add to the log.
+    #[schemars(with = "Option<Size>", extend("default" = "64MiB"))]
+    pub(in crate::config) bytes_per_day: Option<Spanned<String>>,
 }
 
 /// What clients may have open at a time.
