@@ -57,7 +57,8 @@ def call(operation: str, *args: Any, **kwargs: Any) -> Any:
 def read(operation: str, *args: Any, **kwargs: Any) -> Any:
     """The answer to a read, for where the kept log ends."""
     answer = call(operation, *args, at=AT, **kwargs)
-    assert answer.metadata.offset == int(AT) and answer.metadata.coverage.complete, operation
+    coverage = answer.metadata.coverage
+    assert answer.metadata.offset == int(AT) and coverage.complete == (not coverage.gaps), operation
     return answer
 
 

@@ -3,10 +3,11 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use serde_json::json;
+use serde_json::{Value, json};
 use strandline_sim::api_server::ApiServer;
 
-use crate::server::{Result, Server, get, items, names};
+use crate::bad_input::pod;
+use crate::server::{Result, Server, get, has_gap, items, names};
 use crate::simulated::cluster;
 
 /// A configuration of these clusters, each with an environment that is named as it is.
@@ -80,6 +81,52 @@ async fn clusters_and_environments_come_and_go_while_the_server_runs() -> Result
         .await?;
     server.until("/coverage?state=gap&cluster=one", |gaps| items(gaps).count() == 0).await?;
     server.stop().await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_environment_whose_cluster_left_the_configuration_is_unknown_since_then() -> Result<()> {
+    let (one, two) = (cluster("one").await?, cluster("two").await?);
+    let (both, rest) =
+        (configuration(&[("one", &one), ("two", &two)], ""), configuration(&[("two", &two)], ""));
+    for stopped in [true, false] {
+        let folder = tempfile::tempdir()?;
+        let mut server = Server::start(folder.path(), &both).await?;
+        let body = json!({"project": "shop/web", "name": "kept", "targets": [{"cluster": "one", "namespace": "shop"}]});
+        let (status, declared) = server.send("PUT", "/environments/shop.web.kept", "", &body).await?;
+        assert!(status < 300, "{status} {declared:#}");
+        let kept = "/environments/shop.web.kept";
+        let state = |answer: &Value| answer["health"]["state"].clone();
+        one.apply(pod("ready", 1));
+        server.until(&format!("{kept}/resources"), |list| names(list) == ["one", "ready"]).await?;
+        let before = server
+            .until(kept, |answer| {
+                state(answer) == "Healthy" && answer["metadata"]["coverage"]["complete"] == true
+            })
+            .await?;
+        if stopped {
+            server.kill().await?;
+            write(folder.path(), &rest)?;
+            server.start_again().await?;
+        } else {
+            write(folder.path(), &rest)?;
+            server.until_logged("clusters removed: one").await?;
+        }
+        server.until("/clusters", |list| items(list).all(|cluster| cluster["id"] == "two")).await?;
+        let after = server.until(kept, |answer| state(answer) == "Unknown").await?;
+        for path in
+            [kept.to_owned(), format!("{kept}/resources"), format!("{kept}/graph"), format!("{kept}/health")]
+        {
+            let answer = server.ask(&path).await?;
+            assert_eq!(answer["metadata"]["coverage"]["complete"], false, "{path}: {}", answer["metadata"]);
+            assert!(has_gap(&answer, "", "restarted"), "{path}: {}", answer["metadata"]);
+        }
+        // Until then nothing was missing.
+        let then = before["metadata"]["offset"].as_u64().ok_or("an offset")?;
+        let then = server.ask(&format!("{kept}?at={then}")).await?;
+        assert_eq!(state(&then), "Healthy", "{then:#} {after:#}");
+        server.stop().await?;
+    }
+    Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]

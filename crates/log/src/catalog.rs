@@ -68,6 +68,14 @@ impl Write<'_> {
             found.extend(self.facts(kind, DECLARED_BY, source.as_str())?);
         }
         let declared: std::collections::HashSet<ResourceKey> = facts.iter().map(key_of).collect();
+        if source == Source::Config {
+            // Before they leave the catalog, so that no offset has them undeclared and complete.
+            let clusters = facts.iter().filter_map(|fact| match fact {
+                CatalogFact::Cluster(cluster) => Some(cluster.name.as_str()),
+                _ => None,
+            });
+            self.end_undeclared(&clusters.collect())?;
+        }
         let (mut written, mut unchanged) = (0, 0);
         for found in found.iter().filter(|found| !declared.contains(&found.key)) {
             self.withdraw(found)?;

@@ -1,16 +1,18 @@
 //! Marks of coverage: which kinds are watched, and the gaps.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use rusqlite::{OptionalExtension, params};
 
 use super::append::Appended;
 use super::draft::Draft;
 use super::error::LogError;
-use super::ids;
 use super::json::to_json;
 use super::live::key_of;
 use super::time_map::last_adoption;
 use super::transaction::Write;
 use super::types::ChangeType;
+use super::{chain, cursors, ids};
 use strandline_model::{CoverageMark, ResourceKey, Timestamp, WatchKey, reason};
 
 type Result<T> = std::result::Result<T, LogError>;
@@ -42,6 +44,32 @@ impl Write<'_> {
             self.mark(&CoverageMark::gap(watch, self.now, reason::NOT_WATCHED, message))?;
         }
         Ok(())
+    }
+
+    /// Ends the coverage of clusters that were watched and are declared no more: whoever watched them is gone without a word
+    /// where the process was away when the declaration went.
+    pub(super) fn end_undeclared(&mut self, declared: &BTreeSet<&str>) -> Result<()> {
+        let mut unwatched: BTreeMap<String, Timestamp> = BTreeMap::new();
+        for (watch, seen) in cursors::every_watch(self.connection)? {
+            if declared.contains(watch.cluster.as_str()) || !self.is_watched(&watch)? {
+                continue;
+            }
+            let since = seen.unwrap_or(self.now);
+            unwatched.entry(watch.cluster).and_modify(|first| *first = since.min(*first)).or_insert(since);
+        }
+        for (cluster, since) in unwatched {
+            let discovery = WatchKey::discovery(&cluster, "");
+            if self.is_watched(&discovery)? {
+                let message = "the cluster is declared no more";
+                self.mark(&CoverageMark::gap(discovery, since, reason::RESTARTED, message))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn is_watched(&self, watch: &WatchKey) -> Result<bool> {
+        let watched = CoverageMark::watched(watch.clone(), self.now).said();
+        Ok(self.last_mark_digest(watch)? == Some(chain::body_hash(&watched)))
     }
 
     /// The digest of the newest mark of a watch.

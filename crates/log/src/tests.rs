@@ -14,7 +14,7 @@ use super::*;
 use strandline_clock::{Clock, SystemClock};
 use strandline_model::{
     CatalogFact, Change, ClusterSpec, CoverageMark, CoverageState, DeletionCause, EVENT_API_GROUPS, Kind,
-    Offset, ResourceVersion, Source, Timestamp, Uid, WatchKey,
+    Offset, ResourceVersion, Source, Timestamp, Uid, WatchKey, reason,
 };
 use strandline_object::digest::Digest;
 

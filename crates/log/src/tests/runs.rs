@@ -166,6 +166,52 @@ async fn what_was_alive_of_a_kind_that_was_removed_ends_with_when_it_was_last_se
 }
 
 #[tokio::test]
+async fn a_cluster_that_is_declared_no_more_is_a_gap_from_when_it_was_last_seen() {
+    let dir = tempfile::tempdir().unwrap();
+    let log = start(dir.path());
+    let cluster = |name: &str| CatalogFact::Cluster(ClusterSpec { name: name.into(), region: String::new() });
+    let declare = async |names: &[&str]| {
+        let facts = names.iter().map(|name| cluster(name)).collect();
+        log.appender.declare(Source::Config, facts).await.unwrap().written
+    };
+    assert_eq!(declare(&["one", "two", "three"]).await, 3);
+    let now = SystemClock.now();
+    let mut last_seen = None;
+    for name in ["one", "two", "three"] {
+        let watch = WatchKey { cluster: name.into(), ..pods() };
+        let epoch = log.appender.begin(Begin::new(&watch, true)).await.unwrap().epoch;
+        log.appender
+            .append(Batch { watch: watch.clone(), ..batch(epoch, Phase::ListEnd, vec![], "1") })
+            .await
+            .unwrap();
+        for watch in [WatchKey::discovery(name, ""), watch.clone()] {
+            log.appender.mark(CoverageMark::watched(watch, now)).await.unwrap();
+        }
+        if name == "one" {
+            last_seen = log.appender.begin(Begin::new(&watch, false)).await.unwrap().last_seen;
+        }
+    }
+    let unreachable = CoverageMark::gap(WatchKey::discovery("three", ""), now, reason::UNREACHABLE, "");
+    log.appender.mark(unreachable).await.unwrap();
+    let head = log.appender.mark(CoverageMark::watched(pods(), now)).await.unwrap().head;
+    assert_eq!(declare(&["two"]).await, 2);
+    // What did not go, went into a gap before, or is in the gap of its end already, is not marked.
+    declare(&["two"]).await;
+    log.stop();
+    let mut reader = LogReader::open(dir.path()).unwrap();
+    let told = reader.after(head, 10).unwrap().into_iter().map(|record| match record.change {
+        Change::Coverage(mark) => {
+            assert!(mark.watch.is_discovery() && Some(mark.since) == last_seen, "{mark:?}");
+            format!("{:?} {} {}", mark.state, mark.watch.cluster, mark.reason)
+        }
+        Change::Withdrawn { name, .. } => format!("withdrawn {name}"),
+        other => format!("{other:?}"),
+    });
+    let expected = ["Gap one restarted", "withdrawn one", "withdrawn three"];
+    assert_eq!(told.collect::<Vec<_>>(), expected);
+}
+
+#[tokio::test]
 async fn what_events_confirm_moves_on_when_a_watch_was_last_complete() {
     let dir = tempfile::tempdir().unwrap();
     let log = start(dir.path());
