@@ -20,7 +20,7 @@ use super::load::Account;
 use super::problem::{Problem, ProblemCode};
 use super::requests::MatchedRoute;
 use super::respond::{self, Chosen, Response};
-use super::router::{Router, Timed};
+use super::router::{self, Router, Timed};
 use super::server_options::ServerOptions;
 use strandline_syntax::diagnostics::panic_text;
 use tracing::Instrument;
@@ -28,6 +28,10 @@ use tracing::field::Empty;
 
 /// The longest address that is read; the longest of ours stays far below.
 const ADDRESS_BYTES_MAX: usize = 8 * 1024;
+
+/// What `OPTIONS` names that asks of the server and of none of its addresses, and the methods of all of these together.
+const WHOLE_SERVER: &str = "*";
+const METHODS: &str = "GET, HEAD, PUT, POST, DELETE, OPTIONS";
 
 /// An answer that is not refused for its size, as those to writing are, in bytes.
 const SMALL: usize = 64 * 1024;
@@ -84,6 +88,7 @@ pub async fn answer(
     );
     let response = match refusal(&options.hosts, request.uri(), &context) {
         Some(problem) => respond::problem(problem, &context),
+        None if request.uri().path() == WHOLE_SERVER => router::options(METHODS),
         None => caught(router, request, &context).instrument(span.clone()).await,
     };
     let route = response.extensions().get().copied();
@@ -117,6 +122,14 @@ fn refusal(hosts: &Hosts, uri: &Uri, context: &Context) -> Option<Problem> {
     if !hosts.allow(uri, &context.headers) {
         let detail = "the Host header is not a name of this server";
         return Some(Problem::new(ProblemCode::MisdirectedRequest, detail));
+    }
+    let asks_of_whole = context.method == Method::OPTIONS && uri.path() == WHOLE_SERVER;
+    if !uri.path().starts_with('/') && !asks_of_whole {
+        let detail = format!(
+            "the target of `{}` has no path; use one such as /api/v1/environments: this server is no proxy",
+            context.method
+        );
+        return Some(Problem::new(ProblemCode::MalformedRequest, detail));
     }
     None
 }

@@ -359,7 +359,7 @@ async fn in_time(
 }
 
 /// What OPTIONS is answered with; no site but ours is allowed anything, so there is no more to it.
-fn options(allow: &str) -> Response {
+pub(super) fn options(allow: &str) -> Response {
     let mut response = Response::default();
     *response.status_mut() = StatusCode::NO_CONTENT;
     response.headers_mut().extend(HeaderValue::from_str(allow).ok().map(|allow| (ALLOW, allow)));

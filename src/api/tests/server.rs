@@ -92,6 +92,27 @@ async fn methods_are_answered_as_the_document_says() {
 }
 
 #[tokio::test]
+async fn a_target_without_a_path_is_refused_and_breaks_nothing() {
+    let server = api().await;
+    for (method, target) in
+        [("CONNECT", "localhost:443"), ("CONNECT", "localhost:80"), ("GET", "*"), ("PUT", "*")]
+    {
+        let answer = server.ask(method, target, "").await;
+        assert_eq!(status(&answer), "400", "{method} {target}: {answer}");
+        assert!(body(&answer).contains(r#""code":"malformed_request""#), "{answer}");
+        assert!(body(&answer).contains("has no path"), "{answer}");
+    }
+    let elsewhere = server.ask("CONNECT", "example.com:443", "").await;
+    assert_eq!(status(&elsewhere), "421", "{elsewhere}");
+    let whole = server.ask("OPTIONS", "*", "").await;
+    assert_eq!(
+        (status(&whole), header(&whole, "allow"), body(&whole)),
+        ("204", Some("GET, HEAD, PUT, POST, DELETE, OPTIONS"), "")
+    );
+    assert_eq!(status(&server.ask("GET", "http://localhost", "").await), "404", "its path is /");
+}
+
+#[tokio::test]
 async fn bad_addresses_are_refused_with_a_reason() {
     let server = api().await;
     for (path, expected, code) in [
@@ -155,6 +176,9 @@ async fn an_unchanged_answer_is_not_sent_again() {
     let tag = header(&first, "etag").unwrap_or_default();
     let again = server.ask("GET", "/openapi.yaml", &format!("if-none-match: {tag}\r\n")).await;
     assert_eq!((status(&again), body(&again), header(&again, "etag")), ("304", "", Some(tag)));
+    let second = format!("if-none-match: \"x\"\r\nif-none-match: {tag}\r\n");
+    let second = server.ask("GET", "/openapi.yaml", &second).await;
+    assert_eq!(status(&second), "304", "a header that comes twice is one list");
     let other = server.ask("GET", "/openapi.yaml", "if-none-match: \"x\"\r\n").await;
     assert_eq!(status(&other), "200");
 }
