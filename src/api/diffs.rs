@@ -50,8 +50,8 @@ fn form(read: &mut ParameterReader<'_>, context: &Context, known: &[Form]) -> Fo
         );
     }
     let accepted = [(Form::Patch, JSON_PATCH), (Form::Text, "text/plain")];
-    let asked = accepted.iter().find(|(form, media)| known.contains(form) && context.accepts(media));
-    let asked = asked.filter(|_| !context.accepts("application/json"));
+    let asked = accepted.iter().find(|(form, media)| known.contains(form) && context.names(media));
+    let asked = asked.filter(|_| !context.names("application/json"));
     named.unwrap_or_else(|| asked.map_or(Form::Json, |(form, _)| *form))
 }
 

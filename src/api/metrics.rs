@@ -3,9 +3,9 @@
 use std::fmt::Write as _;
 
 use http::StatusCode;
-use http::header::ACCEPT;
 
 use crate::app::AppState;
+use crate::http::context::Context;
 use crate::http::problem::Problem;
 use crate::http::request::Request;
 use crate::http::respond::{self, Response};
@@ -21,40 +21,16 @@ const TEXT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 pub(super) async fn metrics(state: AppState, request: Request) -> Result<Response, Problem> {
     request.caller.require_everything()?;
     let text = state.metrics.text().map_err(Problem::internal)?;
-    let accepted = request.context.headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
-    let (content_type, text) = match prefers_openmetrics(&accepted.collect::<Vec<_>>().join(",")) {
+    let (content_type, text) = match prefers_openmetrics(&request.context) {
         true => (OPENMETRICS_TYPE, text),
         false => (TEXT_TYPE, prometheus_text(&text).map_err(Problem::internal)?),
     };
     Ok(respond::uncached(StatusCode::OK, content_type, text.into_bytes()))
 }
 
-/// Whether who sends such an `Accept` names OpenMetrics and likes nothing that we have better.
-fn prefers_openmetrics(accept: &str) -> bool {
-    let quality = |types: &[&str], version: &str| {
-        let of_item = |item: &str| {
-            let mut parts = item.split(';').map(|part| part.trim().to_ascii_lowercase());
-            let name = parts.next().unwrap_or_default();
-            let place = types.iter().position(|known| *known == name)?;
-            let parameters: Vec<String> = parts.collect();
-            let value = |name: &str| {
-                let of = parameters.iter().filter_map(|part| part.split_once('='));
-                of.filter(|(given, _)| given.trim() == name)
-                    .map(|(_, value)| value.trim().trim_matches('"').to_owned())
-                    .next()
-            };
-            let fits = value("version").is_none_or(|given| given == version);
-            let quality = value("q").map_or(Some(1.0), |text| text.parse::<f32>().ok())?;
-            // The more exactly something is named, the more what is said of it counts (RFC 9110).
-            (fits && (0.0..=1.0).contains(&quality)).then_some((place, quality))
-        };
-        let found = accept.split(',').filter_map(of_item);
-        found
-            .min_by(|one, two| one.0.cmp(&two.0).then(two.1.total_cmp(&one.1)))
-            .map_or(0.0, |(_, quality)| quality)
-    };
-    let open = quality(&[OPENMETRICS], "1.0.0");
-    open > 0.0 && open >= quality(&["text/plain", "text/*", "*/*"], "0.0.4")
+/// Whether the caller names OpenMetrics and likes nothing that we have better.
+fn prefers_openmetrics(context: &Context) -> bool {
+    context.prefers((OPENMETRICS, "1.0.0"), ("text/plain", "0.0.4"))
 }
 
 /// The text of OpenMetrics as that of Prometheus: families of counters are named as their samples are, and what it does not
@@ -90,6 +66,8 @@ pub fn prometheus_text(open: &str) -> Result<String, std::fmt::Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use http::header::{ACCEPT, HeaderValue};
+    use http::{HeaderMap, Method};
 
     #[test]
     fn openmetrics_is_for_who_asks_for_it_and_likes_nothing_better() {
@@ -118,7 +96,9 @@ mod tests {
                 true,
             ),
         ] {
-            assert_eq!(prefers_openmetrics(accept), expected, "{accept}");
+            let headers = HeaderMap::from_iter([(ACCEPT, HeaderValue::from_static(accept))]);
+            let context = Context::new(Method::GET, "/metrics", headers);
+            assert_eq!(prefers_openmetrics(&context), expected, "{accept}");
         }
     }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bytes::{Buf, Bytes, BytesMut};
 use futures_util::stream::{BoxStream, Stream, StreamExt};
-use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
+use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE};
 use serde::de::DeserializeOwned;
 use serde_json::error::Category;
 
@@ -57,6 +57,10 @@ pub(super) async fn read(
     body: Incoming,
     (media, most): (Media, usize),
 ) -> Result<Bytes, Problem> {
+    if let Some(coding) = coding(context) {
+        let detail = format!("the body has `Content-Encoding: {coding}`; send it without compression");
+        return Err(Problem::new(ProblemCode::UnsupportedMediaType, detail));
+    }
     let untyped = context.headers.get(CONTENT_TYPE).is_none();
     if !untyped && !context.header(CONTENT_TYPE).is_some_and(|typed| media.is(typed)) {
         return Err(media.wanted());
@@ -70,6 +74,15 @@ pub(super) async fn read(
     }
     let collected = in_time(BODY_TIMEOUT, "did not arrive within", collect(context, body, most)).await?;
     collected?.ok_or_else(|| too_large(most))
+}
+
+/// How a body is compressed, where it is.
+fn coding(context: &Context) -> Option<String> {
+    let codings = context.headers.get_all(CONTENT_ENCODING).iter();
+    let codings: Vec<_> = codings.map(|coding| String::from_utf8_lossy(coding.as_bytes())).collect();
+    let plain = |coding: &str| coding.is_empty() || coding.eq_ignore_ascii_case("identity");
+    let all = codings.join(", ");
+    (!all.split(',').all(|coding| plain(coding.trim()))).then(|| shortened(&all))
 }
 
 impl Media {

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use http::header::{AUTHORIZATION, COOKIE, PROXY_AUTHORIZATION};
 use http::{HeaderMap, Method};
 
-use super::accept::accepts;
+use super::accept::{accepts, liked, named};
 use super::load::Account;
 
 /// Headers that hold credentials.
@@ -61,9 +61,14 @@ impl Context {
     }
 
     /// Whether the caller asks for this media type by name.
-    pub fn accepts(&self, media_type: &str) -> bool {
-        let named = |item: &str| item.split(';').next().is_some_and(|name| name.trim() == media_type);
-        self.header(http::header::ACCEPT).is_some_and(|accept| accept.split(',').any(named))
+    pub fn names(&self, media_type: &str) -> bool {
+        named(&self.headers, media_type, None) > 0
+    }
+
+    /// Whether the caller names a version of a media type and likes the other, by name or not, no better.
+    pub fn prefers(&self, (media_type, version): (&str, &str), (other, other_version): (&str, &str)) -> bool {
+        let weight = named(&self.headers, media_type, Some(version));
+        weight > 0 && weight >= liked(&self.headers, other, Some(other_version))
     }
 }
 

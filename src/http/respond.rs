@@ -62,7 +62,8 @@ pub fn tagged(context: &Context, content_type: &'static str, body: impl Into<Byt
 /// An answer with this tag, or 304 without its body and its type when the caller already holds it.
 pub(super) fn conditional(context: &Context, tag: &HeaderValue, headers: HeaderMap, body: Bytes) -> Response {
     let tag = tag.to_str().unwrap_or_default();
-    let held = context.header(IF_NONE_MATCH).is_some_and(|held| holds(held, tag));
+    let mut lists = context.headers.get_all(IF_NONE_MATCH).iter().filter_map(|list| list.to_str().ok());
+    let held = lists.any(|list| holds(list, tag));
     let mut response = Response::new(if held { Bytes::new() } else { body }.into());
     *response.headers_mut() = headers;
     if held {

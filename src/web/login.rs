@@ -125,7 +125,7 @@ pub(super) fn instead(problem: &Problem, context: &Context) -> Option<Response> 
     let reads = matches!(context.method, Method::GET | Method::HEAD);
     // A script that asks for a part of a page gets the problem.
     let navigates = context.header(SEC_FETCH_MODE).is_none_or(|mode| mode == "navigate");
-    if !problem.can_log_in || !reads || !navigates || !context.accepts("text/html") {
+    if !problem.can_log_in || !reads || !navigates || !context.names("text/html") {
         return None;
     }
     let query = if context.query.is_empty() { String::new() } else { format!("?{}", context.query) };

@@ -218,6 +218,24 @@ async fn bodies_have_a_bound_whether_announced_or_not() {
     assert_eq!(code_of(&[JSON], vec![one(), None]).await, Err(ProblemCode::InvalidBody));
 }
 
+#[tokio::test]
+async fn a_compressed_body_is_refused_with_its_coding() {
+    const JSON: (&str, &str) = ("content-type", "application/json");
+    let sent = |codings: &[&'static str]| {
+        let codings = codings.iter().map(|coding| ("content-encoding", *coding));
+        context(&[JSON].into_iter().chain(codings).collect::<Vec<_>>())
+    };
+    for plain in [&["identity"][..], &["Identity"], &[""]] {
+        assert_eq!(coding(&sent(plain)), None, "{plain:?}");
+    }
+    for codings in [&["gzip"][..], &["br"], &["identity, gzip"], &["identity", "zstd"]] {
+        let body = stream::iter(vec![Some(Bytes::from_static(b"\x1f\x8b"))]).boxed();
+        let problem = read(&sent(codings), body, (Media::Json, BODY_BYTES_MAX)).await.expect_err("refused");
+        assert_eq!(problem.code, ProblemCode::UnsupportedMediaType);
+        assert!(problem.detail.contains(&codings.join(", ")), "{}", problem.detail);
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn bodies_that_never_come_are_not_waited_for() {
     let headers = context(&[("content-type", "application/json")]);
