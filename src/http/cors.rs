@@ -9,7 +9,7 @@ use http::Method;
 use http::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
     ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_METHOD, ALLOW,
-    AUTHORIZATION, HeaderMap, HeaderValue, ORIGIN,
+    AUTHORIZATION, COOKIE, HeaderMap, HeaderValue, ORIGIN,
 };
 
 use super::context::Context;
@@ -28,6 +28,15 @@ const MAX_AGE: &str = "600";
 /// The origins that are allowed, such as `https://portal.example.com`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Origins(BTreeSet<String>);
+
+fn is_bearer(value: &HeaderValue) -> bool {
+    value.as_bytes().get(..7).is_some_and(|scheme| scheme.eq_ignore_ascii_case(b"bearer "))
+}
+
+/// Whether a request brings what a browser adds by itself: a cookie, or a password as of Basic authentication.
+fn names_user(headers: &HeaderMap) -> bool {
+    headers.contains_key(COOKIE) || headers.get_all(AUTHORIZATION).iter().any(|value| !is_bearer(value))
+}
 
 impl FromIterator<String> for Origins {
     fn from_iter<I: IntoIterator<Item = String>>(origins: I) -> Self {
@@ -55,14 +64,16 @@ impl Origins {
     /// Whether a request comes from one of these and brings a token of its own. A browser may send what it knows of a user
     /// along, and such a request may need no permission beforehand.
     pub(super) fn allow(&self, headers: &HeaderMap) -> bool {
-        let brought = headers.get(AUTHORIZATION).is_some_and(|value| {
-            value.as_bytes().get(..7).is_some_and(|scheme| scheme.eq_ignore_ascii_case(b"bearer "))
-        });
-        brought && self.of(headers).is_some()
+        let brought = headers.get(AUTHORIZATION).is_some_and(is_bearer);
+        brought && !names_user(headers) && self.of(headers).is_some()
     }
 
-    /// Tells the browser that the page may read the answer, and where it asked before what it may send.
+    /// Tells the browser that the page may read the answer, and where it asked before what it may send. What was answered to
+    /// a user that the browser named by itself is not for the page.
     pub(super) fn mark(&self, response: &mut Response, context: &Context) {
+        if names_user(&context.headers) {
+            return;
+        }
         let Some(origin) = self.of(&context.headers).cloned() else { return };
         let asks =
             context.method == Method::OPTIONS && context.headers.contains_key(ACCESS_CONTROL_REQUEST_METHOD);

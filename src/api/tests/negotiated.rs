@@ -91,6 +91,11 @@ async fn pages_of_allowed_sites_may_ask_with_what_they_bring_and_others_may_not(
     let read = server.ask("GET", "/openapi.yaml", &ours).await;
     assert_eq!(header(&read, "access-control-allow-origin"), Some(SITE));
     assert!(header(&read, "access-control-expose-headers").is_some_and(|names| names.contains("ETag")));
+    for by_browser in ["cookie: a=b\r\n", "authorization: Basic eDp5\r\n", "authorization: Negotiate x\r\n"] {
+        let answer = server.ask("GET", "/openapi.yaml", &format!("{ours}{by_browser}")).await;
+        assert_eq!(status(&answer), "200", "{answer}");
+        assert!(!answer.contains("access-control"), "{by_browser}{answer}");
+    }
     let post = async |headers: &str| {
         let answer = server.ask("POST", "/api/v1/rebuild", &format!("content-length: 0\r\n{headers}")).await;
         status(&answer).to_owned()
@@ -101,6 +106,7 @@ async fn pages_of_allowed_sites_may_ask_with_what_they_bring_and_others_may_not(
         "403",
         "a browser adds that by itself"
     );
+    assert_eq!(post(&format!("{ours}authorization: Bearer x\r\ncookie: a=b\r\n")).await, "403");
     for other in ["https://portal.test.evil.test", "http://portal.test", "https://PORTAL.test", "null"] {
         let theirs = format!("origin: {other}\r\nsec-fetch-site: cross-site\r\n");
         for answer in [
