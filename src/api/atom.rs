@@ -1,7 +1,10 @@
 //! Feeds by RFC 4287.
 
 use crate::format::visible;
+use crate::http::params::{CONTINUE, FORMAT, LIMIT};
+use crate::http::request::Request;
 use strandline_model::Timestamp;
+use strandline_syntax::percent_encode;
 
 /// An entry of a feed, as plain text.
 pub(super) struct Entry {
@@ -17,12 +20,38 @@ pub(super) struct Entry {
     pub(super) summary: String,
 }
 
+/// What a feed is of, and where.
+pub(super) struct Source {
+    pub(super) title: &'static str,
+    /// What it is, in no other feed, such as `changes:group=shop`.
+    pub(super) id: String,
+    /// The path of this server that it was got from.
+    pub(super) link: String,
+}
+
+impl Source {
+    /// The feed of this title and name that a request asks for. Its id is of what chooses its entries, so that a reader of
+    /// several takes none for another.
+    pub(super) fn of((title, name): (&'static str, &str), request: &Request) -> Self {
+        let chooses = |name: &str| ![FORMAT, LIMIT, CONTINUE].iter().any(|other| other.name == name);
+        let chosen = request.query.pairs().filter(|(name, _)| chooses(name));
+        let mut chosen: Vec<_> =
+            chosen.map(|(name, value)| format!("{name}={}", percent_encode(value))).collect();
+        chosen.sort_unstable();
+        let joint = if chosen.is_empty() { "" } else { ":" };
+        let id = format!("{name}{joint}{}", chosen.join("&"));
+        Source { title, id, link: format!("{}{}", request.context.path, request.query.with(&[])) }
+    }
+}
+
 /// The feed of some entries, the newest first, as of a time.
-pub(super) fn text((title, name): (&str, &str), entries: &[Entry], as_of: Option<Timestamp>) -> String {
+pub(super) fn text(of: &Source, entries: &[Entry], as_of: Option<Timestamp>) -> String {
+    let (title, id, link) = (of.title, escaped(&of.id), escaped(&of.link));
     let updated = entries.first().map(|entry| entry.updated).or(as_of).unwrap_or_default();
     let mut out = format!(
         "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n<feed xmlns=\"http://www.w3.org/2005/Atom\">\n\
-         <id>urn:strandline:{name}</id>\n<title>{title}</title>\n<author><name>Strandline</name></author>\n\
+         <id>urn:strandline:{id}</id>\n<title>{title}</title>\n\
+         <link rel=\"self\" type=\"application/atom+xml\" href=\"{link}\"/>\n<author><name>Strandline</name></author>\n\
          <updated>{updated}</updated>\n"
     );
     for entry in entries {
@@ -64,6 +93,27 @@ fn escaped(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::http::context::Context;
+    use crate::http::params::{GROUP, Query, TYPE};
+
+    #[test]
+    fn a_feed_is_of_what_chooses_its_entries() {
+        let of = |raw: &str| {
+            let context = Context::new(http::Method::GET, "/api/v1/changes", http::HeaderMap::new());
+            let query = Query::parse(raw, &[GROUP, TYPE, FORMAT, LIMIT, CONTINUE]).unwrap_or_default();
+            Source::of(("Changes", "changes"), &Request::new(context, vec![], query))
+        };
+        assert_eq!(of("format=atom&limit=5&continue=x").id, "changes");
+        assert_eq!(of("type=spec&group=a%26b&format=atom").id, "changes:group=a%26b&type=spec");
+        assert_eq!(of("group=a%26b&type=spec&format=atom").id, of("type=spec&group=a%26b&format=atom").id);
+        let text = text(&of("group=a&type=spec&format=atom"), &[], None);
+        for part in [
+            "<id>urn:strandline:changes:group=a&amp;type=spec</id>",
+            "<link rel=\"self\" type=\"application/atom+xml\" href=\"/api/v1/changes?group=a&amp;type=spec&amp;format=atom\"/>",
+        ] {
+            assert!(text.contains(part), "{part} in {text}");
+        }
+    }
 
     #[test]
     fn what_clusters_say_breaks_out_of_no_format() {

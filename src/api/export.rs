@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 
-use super::{atom, csv};
+use super::atom::{self, Source};
+use super::csv;
 use crate::http::params::AT;
 use crate::http::problem::Problem;
 use crate::http::request::Request;
@@ -49,7 +50,7 @@ pub(super) fn page<T: Exported>(request: &Request, form: Form, found: &Page<T>) 
             let entries: Vec<_> = found.items.iter().map(T::entry).collect();
             (
                 "application/atom+xml; charset=utf-8",
-                atom::text(T::FEED, &entries, found.metadata.snapshot.time),
+                atom::text(&Source::of(T::FEED, request), &entries, found.metadata.snapshot.time),
             )
         }
     };
@@ -68,18 +69,21 @@ mod tests {
     fn a_deployment_is_an_entry_of_a_feed() {
         let mut one = deployment(&environment("shop/web", "eu", Some(Health::Healthy)));
         one.spec.user = "<chiyo>".into();
-        let text = atom::text(strandline_protocol::Deployment::FEED, &[one.entry()], Some(NOON));
+        let (title, name) = strandline_protocol::Deployment::FEED;
+        let of = Source { title, id: name.to_owned(), link: "/api/v1/deployments?format=atom".to_owned() };
+        let text = atom::text(&of, &[one.entry()], Some(NOON));
         assert_eq!(
             text,
             "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n<feed xmlns=\"http://www.w3.org/2005/Atom\">\n\
-             <id>urn:strandline:deployments</id>\n<title>Deployments</title>\n<author><name>Strandline</name></author>\n\
+             <id>urn:strandline:deployments</id>\n<title>Deployments</title>\n\
+             <link rel=\"self\" type=\"application/atom+xml\" href=\"/api/v1/deployments?format=atom\"/>\n<author><name>Strandline</name></author>\n\
              <updated>2026-11-20T11:46:00Z</updated>\n<entry>\n<id>urn:strandline:deployment:shop%2Fweb:7</id>\n\
              <title>Deployment 7 of v2.40.0 e0df993b to shop.web.production: failed</title>\n\
              <updated>2026-11-20T11:46:00Z</updated>\n<author><name>&lt;chiyo&gt;</name></author>\n\
              <category term=\"failed\"/>\n<link href=\"/deployments/7?project=shop%2Fweb\"/>\n\
              <summary>failed</summary>\n</entry>\n</feed>\n"
         );
-        let nothing = atom::text(strandline_protocol::Deployment::FEED, &[], Some(NOON));
+        let nothing = atom::text(&of, &[], Some(NOON));
         assert!(nothing.contains("<updated>2026-11-20T12:00:00Z</updated>"), "a feed has a time: {nothing}");
     }
 }
