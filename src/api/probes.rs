@@ -36,16 +36,19 @@ impl ClusterLists {
     }
 }
 
-/// Whether all first lists are complete; names nothing, as anyone may ask.
-fn first_lists(clusters: &[ClusterLists]) -> Check {
+/// Whether all first lists are complete. It names nothing, and how many there are is not for strangers.
+fn first_lists(clusters: &[ClusterLists], counted: bool) -> Check {
     let of = |number: fn(&ClusterLists) -> usize| clusters.iter().map(number).sum::<usize>();
     let complete = clusters.iter().filter(|cluster| cluster.complete).count();
-    let detail = format!(
-        "{} of {} first lists complete; {complete} of {} clusters",
-        of(|cluster| cluster.listed),
-        of(|cluster| cluster.kinds),
-        clusters.len()
-    );
+    let counts = || {
+        format!(
+            "{} of {} first lists complete; {complete} of {} clusters",
+            of(|cluster| cluster.listed),
+            of(|cluster| cluster.kinds),
+            clusters.len()
+        )
+    };
+    let detail = if counted { counts() } else { String::new() };
     Check { name: "lists".into(), ok: complete == clusters.len(), detail }
 }
 
@@ -60,10 +63,10 @@ pub(super) async fn ready(state: AppState, request: Request) -> Result<Response,
     let checks = state.readiness.checks();
     let mut details = Vec::new();
     if request.query.mentions(VERBOSE) {
-        let clusters = state.readiness.clusters();
-        details.push(first_lists(&clusters));
+        let (clusters, caller) = (state.readiness.clusters(), state.caller(&request.context).await);
+        details.push(first_lists(&clusters, caller.is_ok()));
         // Anyone may probe. Which clusters and kinds there are is for who sees everything.
-        if state.caller(&request.context).await.is_ok_and(|caller| caller.require_everything().is_ok()) {
+        if caller.is_ok_and(|caller| caller.require_everything().is_ok()) {
             details.extend(clusters.iter().map(ClusterLists::check));
         }
     }
@@ -72,7 +75,8 @@ pub(super) async fn ready(state: AppState, request: Request) -> Result<Response,
 
 /// `/readyz/lists`: one check by itself, as Kubernetes' API server offers each of its own.
 pub(super) async fn lists(state: AppState, request: Request) -> Result<Response, Problem> {
-    report("readyz/lists", &request, vec![first_lists(&state.readiness.clusters())], Vec::new())
+    let counted = state.caller(&request.context).await.is_ok();
+    report("readyz/lists", &request, vec![first_lists(&state.readiness.clusters(), counted)], Vec::new())
 }
 
 fn report(
@@ -83,7 +87,7 @@ fn report(
 ) -> Result<Response, Problem> {
     let ok = checks.iter().all(|check| check.ok);
     let status = if ok { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
-    if !request.context.accepts("application/json") {
+    if !request.context.names("application/json") {
         let verbose = !ok || request.query.mentions(VERBOSE);
         let lines = lines(name, ok, verbose, &checks, &details);
         return Ok(respond::uncached(status, "text/plain; charset=utf-8", lines.into_bytes()));
@@ -145,7 +149,7 @@ mod tests {
             complete: true,
             ..ClusterLists::default()
         };
-        let summary = first_lists(&[waiting.clone(), whole.clone()]);
+        let summary = first_lists(&[waiting.clone(), whole.clone()], true);
         let good = [Check { name: "log".into(), ok: true, detail: String::new() }];
         assert_eq!(
             lines("readyz", true, true, &good, &[summary, waiting.check(), whole.check()]),
@@ -156,6 +160,8 @@ mod tests {
              [+]cluster us ok: 2 of 2 first lists complete\n\
              readyz check passed\n"
         );
-        assert!(first_lists(&[whole]).ok && first_lists(&[]).ok);
+        let uncounted = first_lists(&[waiting], false);
+        assert!(!uncounted.ok && uncounted.detail.is_empty(), "{uncounted:?}");
+        assert!(first_lists(&[whole], true).ok && first_lists(&[], true).ok);
     }
 }
