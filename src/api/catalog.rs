@@ -13,9 +13,9 @@ use crate::http::params::PROJECT_ONE;
 use crate::http::problem::{BodyPosition, Problem, ProblemCode};
 use crate::http::request::Request;
 use crate::http::respond::{self, Response};
-use strandline_model::{At, CatalogKind, DeploymentId, EnvironmentId};
+use strandline_model::{AgentId, At, CatalogKind, DeploymentId, EnvironmentId};
 use strandline_protocol::{Withdrawn, WriteMetadata, Written, WrittenList};
-use strandline_query::{GetDeployment, GetEnvironment, QueryError};
+use strandline_query::{GetAgent, GetDeployment, GetEnvironment, QueryError};
 
 /// The most environments in one body.
 const ENVIRONMENTS_MAX: usize = 500;
@@ -151,7 +151,7 @@ pub(super) async fn post_environments(state: AppState, request: Request) -> Resu
 /// That an input speaks of the project under which it was sent.
 fn of_project(input: EnvironmentInput, project: &str) -> Result<EnvironmentInput, Problem> {
     match input.project() {
-        Some(other) if other != project => {
+        Some(other) if !other.eq_ignore_ascii_case(project) => {
             Err(Problem::field("project", format!("`{other}` differs from the project in the URL")))
         }
         _ => Ok(input),
@@ -192,7 +192,11 @@ pub(super) async fn post_deployment(state: AppState, request: Request) -> Result
             "the token of the CI job says that its ref is not protected",
         ));
     }
-    written(state.catalog.deploy(request.caller.authority(), input).await?)
+    let sees_agent = match input.agent() {
+        Some(agent) => sees_agent(&state, &request, &agent).await?,
+        None => true,
+    };
+    written(state.catalog.deploy((request.caller.authority(), sees_agent), input).await?)
 }
 
 /// Records how a deployment stands.
@@ -293,6 +297,18 @@ async fn require_write_of_owner(
 /// Whether a caller sees an environment.
 async fn sees(state: &AppState, request: &Request, id: &EnvironmentId) -> Result<bool, Problem> {
     match state.queries.ask(&auth::scope(request)?, At::Now, GetEnvironment::new(id)).await {
+        Ok(_) => Ok(true),
+        Err(QueryError::NotFound { .. }) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Whether a caller sees an agent. One of a project of theirs they do, also where the view does not hold it yet.
+async fn sees_agent(state: &AppState, request: &Request, id: &AgentId) -> Result<bool, Problem> {
+    if request.caller.has(id.project()) {
+        return Ok(true);
+    }
+    match state.queries.ask(&auth::scope(request)?, At::Now, GetAgent::new(id)).await {
         Ok(_) => Ok(true),
         Err(QueryError::NotFound { .. }) => Ok(false),
         Err(error) => Err(error.into()),

@@ -1,26 +1,25 @@
 //! Deployments, as CI jobs report them.
 
+mod authorization;
 mod numbers;
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use self::authorization::authorization;
 use self::numbers::free_id;
 pub(super) use self::numbers::{find, projects_of};
-use super::agents;
-use super::authority::{self, Authority};
+use super::authority::Authority;
 use super::decision::Decided;
 use super::environments::{self, check_name};
 use super::error::{CatalogCode, CatalogError};
 use super::input::{self, AgentRef, JobRef, ProjectRef, UnknownFields, UserRef};
-use strandline_gitlab::{Decision, Job, Reason, decide, known_agent_config};
 use strandline_log::{Catalog, CatalogChange, LogError};
 use strandline_model::{
-    AgentDeployment, AgentId, AgentSpec, Authorization, CatalogFact, CatalogKind, DeploymentId,
-    DeploymentJob, DeploymentSpec, DeploymentStatus, EnvironmentSpec, EnvironmentState, Timestamp,
+    AgentId, CatalogFact, DeploymentId, DeploymentJob, DeploymentSpec, DeploymentStatus, EnvironmentSpec,
+    EnvironmentState, Timestamp,
 };
-use strandline_syntax::diagnostics::closest;
 
 /// A deployment, as a job reports it; GitLab's answer to `GET /projects/:id/deployments/:deployment_id` with a `project`
 /// will do.
@@ -154,6 +153,11 @@ impl DeploymentInput {
         }
     }
 
+    /// The agent that the job asks for, if it asks for one that there can be.
+    pub fn agent(&self) -> Option<AgentId> {
+        self.kubernetes.as_ref()?.agent.id("kubernetes.agent", self.project()).ok()
+    }
+
     /// Whether it says that its ref is protected.
     pub fn claims_protected_ref(&self) -> bool {
         self.ref_protected
@@ -208,14 +212,16 @@ impl StatusInput {
 
 pub(super) fn put(
     catalog: &mut Catalog<'_, '_>,
-    authority: Authority,
+    (authority, sees_agent): (Authority, bool),
     checked: &Checked,
 ) -> Result<Decided<Deployed>, LogError> {
+    let checked = &as_declared(catalog, checked)?;
     let (environment, created) = match environment(catalog, checked)? {
         Ok(found) => found,
         Err(refusal) => return Ok(Err(refusal)),
     };
-    let (agent, authorization) = match authorization(catalog, authority, checked, &environment)? {
+    let (agent, authorization) = match authorization(catalog, (authority, sees_agent), checked, &environment)?
+    {
         Ok(listed) => listed,
         Err(refusal) => return Ok(Err(refusal)),
     };
@@ -234,6 +240,18 @@ pub(super) fn put(
     }
     changes.push(CatalogChange::Declare(CatalogFact::Deployment(Box::new(spec.clone()))));
     Ok(Ok((changes, Deployed { spec, environment_created: created }, current.is_none())))
+}
+
+/// The same with the paths of projects as these were first declared.
+fn as_declared(catalog: &mut Catalog<'_, '_>, checked: &Checked) -> Result<Checked, LogError> {
+    let mut checked = checked.clone();
+    for project in [&mut checked.project, &mut checked.environment_project] {
+        *project = catalog.project_path(project)?;
+    }
+    if let Some(agent) = &mut checked.agent {
+        *agent = catalog.agent_id(agent)?;
+    }
+    Ok(checked)
 }
 
 fn spec(checked: &Checked, id: DeploymentId, environment: &EnvironmentSpec) -> DeploymentSpec {
@@ -281,119 +299,6 @@ fn environment(
     Ok(Ok((spec, false)))
 }
 
-type Authorized = (Option<AgentDeployment>, Option<Authorization>);
-
-/// Whether the job may use the agent that it asks for; agent and namespace are recorded only if it may (seed 002).
-fn authorization(
-    catalog: &mut Catalog<'_, '_>,
-    authority: Authority,
-    checked: &Checked,
-    environment: &EnvironmentSpec,
-) -> Result<Result<Authorized, CatalogError>, LogError> {
-    let Some(id) = &checked.agent else { return Ok(Ok((None, None))) };
-    let Some(agent) = agents::find(catalog, id)? else {
-        return Ok(Err(unknown_agent(id, near(catalog, id, checked, environment)?)));
-    };
-    let wanted = Some(&checked.namespace).filter(|namespace| !namespace.is_empty());
-    let mut decision = match decision(catalog, &agent, checked, environment, wanted)? {
-        Ok(decision) => decision,
-        Err(refusal) => return Ok(Err(refusal)),
-    };
-    let settings = &environment.settings.kubernetes_namespace;
-    if decision.allowed && decision.namespace.is_none() && !settings.is_empty() {
-        // What nobody else names is the settings' to name, as if the job had asked for it.
-        decision = match self::decision(catalog, &agent, checked, environment, Some(settings))? {
-            Ok(decision) => decision,
-            Err(refusal) => return Ok(Err(refusal)),
-        };
-    }
-    let namespace = decision.namespace.clone();
-    let mut recorded = None;
-    if let Some(namespace) = namespace.as_ref().filter(|_| decision.allowed) {
-        let only_labelled = authority.only_labelled(catalog, environment, id, namespace)?;
-        let (agent, kubernetes_namespace) = (id.clone(), namespace.clone());
-        recorded = Some(AgentDeployment { agent, kubernetes_namespace, only_labelled });
-    }
-    let mut message = decision.message;
-    if decision.allowed && recorded.is_none() {
-        message.push_str("; no namespace is set, so its target is not recorded");
-    }
-    let authorization = Authorization {
-        agent: id.clone(),
-        allowed: decision.allowed,
-        rule: decision.rule,
-        entry: decision
-            .entry
-            .map(|entry| format!("{} {}", entry.kind.as_str(), entry.id).trim_end().to_owned())
-            .unwrap_or_default(),
-        namespace: namespace.unwrap_or_default(),
-        roles: decision.roles,
-        reason: decision.reason.as_str().to_owned(),
-        message,
-        unverified: decision.unverified,
-    };
-    Ok(Ok((recorded, Some(authorization))))
-}
-
-/// What the agent's configuration says of the job.
-fn decision(
-    catalog: &mut Catalog<'_, '_>,
-    agent: &AgentSpec,
-    checked: &Checked,
-    environment: &EnvironmentSpec,
-    namespace: Option<&String>,
-) -> Result<Result<Decision, CatalogError>, LogError> {
-    let read = match known_agent_config(&agent.configuration) {
-        Ok(read) => read,
-        Err(error) => {
-            let message = format!("the configuration of the agent `{}` cannot be read: {error}", agent.id);
-            return Ok(Err(CatalogError::invalid("kubernetes.agent", message)));
-        }
-    };
-    let input = &checked.input;
-    let mut job = Job {
-        ref_name: input.reference.clone(),
-        tag: input.tag,
-        protected: input.ref_protected,
-        namespace: namespace.cloned(),
-        ..authority::job(catalog, &checked.project, environment)?
-    };
-    // What is known of the job takes precedence over what its variables say, which users can set.
-    let known = job.all_variables();
-    job.variables = input.variables.clone();
-    job.variables.retain(|name, _| !known.contains_key(name));
-    Ok(Ok(decide(&read.config, agent.id.project(), &job)))
-}
-
-/// The agent that may have been meant, where it is one that says anything of the job's project: of others, those who may
-/// write of the project need not know.
-fn near(
-    catalog: &mut Catalog<'_, '_>,
-    id: &AgentId,
-    checked: &Checked,
-    environment: &EnvironmentSpec,
-) -> Result<Option<AgentId>, LogError> {
-    let names = catalog.names(CatalogKind::Agent)?;
-    let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    let Some(near) = closest(&id.to_string(), &names).and_then(|near| near.parse().ok()) else {
-        return Ok(None);
-    };
-    let Some(agent) = agents::find(catalog, &near)? else { return Ok(None) };
-    let decided = decision(catalog, &agent, checked, environment, None)?;
-    Ok(decided.is_ok_and(|decision| decision.reason != Reason::NotListed).then_some(near))
-}
-
-fn unknown_agent(id: &AgentId, near: Option<AgentId>) -> CatalogError {
-    let error = CatalogError {
-        field: "kubernetes.agent".to_owned(),
-        ..CatalogError::new(CatalogCode::UnknownAgent, format!("no agent `{id}`"))
-    };
-    match near {
-        Some(near) => error.hint(format!("did you mean `{near}`?")),
-        None => error.hint("add it to the configuration, or PUT /api/v1/agents/{id}"),
-    }
-}
-
 /// Why one state of a deployment cannot follow another: what has ended stays as it is.
 fn refused(current: &DeploymentSpec, next: &DeploymentSpec) -> Option<CatalogError> {
     let ended = |message: String| CatalogError::new(CatalogCode::DeploymentEnded, message);
@@ -417,6 +322,7 @@ pub(super) fn set_status(
     status: DeploymentStatus,
     finished_at: Option<Timestamp>,
 ) -> Result<Decided<Deployed>, LogError> {
+    let project = &catalog.project_path(project)?;
     let Some(current) = find(catalog, project, id)? else {
         let message = format!("no deployment `{id}`");
         return Ok(Err(CatalogError::new(CatalogCode::Unknown, message)));

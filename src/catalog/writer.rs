@@ -242,18 +242,19 @@ impl CatalogWriter {
         self.decide(Vec::new(), move |catalog| environments::stop(catalog, &id)).await
     }
 
-    /// Records a deployment, and whether its job may use the agent that it asks for.
+    /// Records a deployment, and whether its job may use the agent that it asks for, which the caller sees or not.
     ///
     /// # Errors
     /// Why nothing was recorded.
     pub async fn deploy(
         &self,
-        authority: Authority,
+        (authority, sees_agent): (Authority, bool),
         input: DeploymentInput,
     ) -> Result<Outcome<Deployed>, CatalogError> {
         let warnings = input.warnings();
         let checked = input.check()?;
-        self.decide(warnings, move |catalog| deployments::put(catalog, authority, &checked)).await
+        self.decide(warnings, move |catalog| deployments::put(catalog, (authority, sees_agent), &checked))
+            .await
     }
 
     /// Records the status of a deployment now.
@@ -292,6 +293,7 @@ impl CatalogWriter {
     pub async fn withdraw(&self, kind: CatalogKind, name: &str) -> Result<Outcome<()>, CatalogError> {
         let name = name.to_owned();
         self.decide(Vec::new(), move |catalog| {
+            let name = as_declared(catalog, kind, &name)?;
             let Some(standing) = catalog.get(kind, &name)? else {
                 return Ok(Err(CatalogError::unknown(kind, &name, &beside(catalog, kind, &name)?)));
             };
@@ -314,6 +316,15 @@ impl CatalogWriter {
             Ok(Ok((Vec::new(), owner, false)))
         });
         Ok(found.await?.value)
+    }
+}
+
+/// The name of a fact with the path of its project as that was first declared.
+fn as_declared(catalog: &mut Catalog<'_, '_>, kind: CatalogKind, name: &str) -> Result<String, LogError> {
+    match (kind, name.parse::<AgentId>()) {
+        (CatalogKind::Project, _) => catalog.project_path(name),
+        (CatalogKind::Agent, Ok(id)) => Ok(catalog.agent_id(&id)?.to_string()),
+        _ => Ok(name.to_owned()),
     }
 }
 

@@ -33,7 +33,7 @@ async fn listed(
 async fn deploy(writer: &CatalogWriter, more: Value) -> Result<Outcome<Deployed>, CatalogError> {
     let mut body = json!({ "project": "shop/web", "environment": "production" });
     body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-    writer.deploy(Authority::Everything, serde_json::from_value(body).unwrap()).await
+    writer.deploy((Authority::Everything, true), serde_json::from_value(body).unwrap()).await
 }
 
 /// As one that was declared before there were bounds.

@@ -127,10 +127,10 @@ impl Recorded {
             ];
             let mut early = Offset::ZERO;
             for step in steps {
-                early = catalog.deploy(Authority::Everything, input(step)).await.unwrap().offset;
+                early = catalog.deploy((Authority::Everything, true), input(step)).await.unwrap().offset;
             }
             let last = deployment("production", "success", Some("group/agents:closed"), "e5");
-            (early, catalog.deploy(Authority::Everything, input(last)).await.unwrap().offset)
+            (early, catalog.deploy((Authority::Everything, true), input(last)).await.unwrap().offset)
         });
         let mut projector = Projector::open(directory.path(), RuleSet::default()).unwrap();
         while projector.step().unwrap().is_some() {}

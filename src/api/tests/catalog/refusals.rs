@@ -27,6 +27,30 @@ fn detail(problem: &Value) -> &str {
 }
 
 #[tokio::test]
+async fn an_agent_that_is_hidden_from_a_project_is_as_if_it_were_not_there() {
+    let town = town().await;
+    town.agent("ops/hidden:secret", "east", "ci_access: {projects: [{id: shop/db}]}").await;
+    town.agent("ops/hidden:broken", "east", "").await;
+    // What is nearer than the one that may be told of.
+    town.agent("ops/agents:prodd", "east", "ci_access: {projects: [{id: shop/db}]}").await;
+    let post = async |agent: &str| {
+        let body = deployment(json!({ "kubernetes": { "agent": agent, "namespace": "shop" } }));
+        let told = town.refused("web", "POST", "deployments", &body, (422, "unknown_agent")).await;
+        detail(&told).replace(agent, "AGENT")
+    };
+    let nothing = post("ops/hidden:nothing").await;
+    for hidden in ["ops/hidden:secret", "ops/hidden:broken"] {
+        assert_eq!(post(hidden).await, nothing, "{hidden}");
+    }
+    let near = post("ops/agents:prode").await;
+    assert!(near.contains("did you mean `ops/agents:prod`?"), "{near}");
+    assert_eq!(post("ops/agents:prodd").await, near);
+    let own = deployment(json!({ "kubernetes": { "agent": "ops/agents:prodd" } }));
+    let told = town.call("", "POST", "deployments", &own).await;
+    assert_eq!(told.body["authorization"]["reason"], "not_listed", "who sees it learns why: {told:?}");
+}
+
+#[tokio::test]
 async fn deployments_that_cannot_be_meant_are_refused() {
     let town = town().await;
     let post = async |more: Value, why: (u16, &str)| {
