@@ -77,6 +77,7 @@ pub(super) fn put(
     id: &AgentId,
     input: &AgentInput,
 ) -> Result<Decided<AgentSpec>, LogError> {
+    let id = &catalog.agent_id(id)?;
     let name = id.to_string();
     let standing = catalog.get(CatalogKind::Agent, &name)?;
     if let Some(Err(refusal)) = standing.as_ref().map(|current| of_api(current, CatalogKind::Agent, &name)) {

@@ -235,6 +235,7 @@ pub(super) fn put(
     authority: Authority,
     checked: &Checked,
 ) -> Result<Decided<EnvironmentSpec>, LogError> {
+    let checked = &as_declared(catalog, checked)?;
     let (current, created) = match find_current(catalog, authority, checked)? {
         Ok(Some((standing, spec))) => match of_api(&standing, CatalogKind::Environment, spec.id.as_str()) {
             Ok(()) => (spec, false),
@@ -277,6 +278,23 @@ pub(super) fn put(
         spec.settings.only_labelled = place.only_labelled;
     }
     Ok(Ok((vec![CatalogChange::Declare(CatalogFact::from(spec.clone()))], spec, created)))
+}
+
+/// The same with the paths of projects as these were first declared.
+fn as_declared(catalog: &mut Catalog<'_, '_>, checked: &Checked) -> Result<Checked, LogError> {
+    let mut checked = checked.clone();
+    if let Some(project) = &mut checked.project {
+        *project = catalog.project_path(project)?;
+    }
+    if let Given::Value(agent) = &mut checked.cluster_agent {
+        *agent = catalog.agent_id(agent)?;
+    }
+    if let Given::Value(targets) = &mut checked.targets {
+        for agent in targets.iter_mut().filter_map(|target| target.agent.as_mut()) {
+            *agent = catalog.agent_id(agent)?;
+        }
+    }
+    Ok(checked)
 }
 
 /// What is declared already under the id, or else under project and name; both have to mean the same.

@@ -46,6 +46,7 @@ pub(super) fn put(
     path: &str,
     input: &ProjectInput,
 ) -> Result<Decided<ProjectSpec>, LogError> {
+    let path = &catalog.project_path(path)?;
     let standing = catalog.get(CatalogKind::Project, path)?;
     if let Some(Err(refusal)) = standing.as_ref().map(|current| of_api(current, CatalogKind::Project, path)) {
         return Ok(Err(refusal));

@@ -77,7 +77,7 @@ pub(super) async fn page(state: AppState, request: Request) -> Result<Response, 
     let overview = queries.ask(&scope, at, environments::question(of_project.clone())).await?;
     let then = same_moment(at, &overview.metadata);
     let mut agents = agents::all(&state, &scope, then).await?;
-    agents.retain(|agent| agent.project == path);
+    agents.retain(|agent| agent.project.eq_ignore_ascii_case(path));
     let project = match queries.ask(&scope, then, GetProject::new(path)).await {
         Ok(found) => Some(found.value),
         // Who sees an environment or an agent of it by other means than the project sees that.
@@ -102,7 +102,9 @@ pub(super) async fn page(state: AppState, request: Request) -> Result<Response, 
 }
 
 fn view(request: &Request, found: &ProjectData, templates: &LinkTemplates, now: Timestamp) -> ProjectPage {
-    let (path, snapshot) = (request.argument(0), &found.snapshot);
+    // As it was declared, however it is asked for.
+    let path = found.project.as_ref().map_or(request.argument(0), |project| project.id.as_str());
+    let snapshot = &found.snapshot;
     let shown = |text: &str| visible(text).into_owned();
     let filter = EnvironmentFilter { projects: vec![Glob::exactly(path)], ..EnvironmentFilter::default() };
     let shell = Shell::new(&format!("Project {path}"), request, snapshot, now).live(&filter, snapshot);

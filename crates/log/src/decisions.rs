@@ -20,7 +20,7 @@ use super::error::LogError;
 use super::reader::{LogReader, LogSnapshot};
 use super::row;
 use strandline_clock::{Mark, mark};
-use strandline_model::{CatalogFact, CatalogKind, Offset, Source, Timestamp};
+use strandline_model::{AgentId, CatalogFact, CatalogKind, Offset, Source, Timestamp};
 use strandline_sqlite::column::{Count, LOG};
 use strandline_syntax::diagnostics::of_json;
 
@@ -115,7 +115,57 @@ const PARENTS: &str = r#"
     WHERE k.cluster = '' AND k."group" = ?1 AND k.kind = ?2 AND s.uid = '' AND s.namespace > ?3
     ORDER BY s.namespace LIMIT ?4"#;
 
+/// The first fact of a kind whose name is this text whatever its case; one that is written just so comes before others.
+const ANY_CASE_BY_NAME: &str = r#"
+    SELECT s.id, s.name AS path
+    FROM kind k JOIN subject s INDEXED BY subject_by_name ON s.kind_id = k.id JOIN live l ON l.subject_id = s.id
+    WHERE k.cluster = '' AND k."group" = ?1 AND k.kind = ?2 AND s.uid = '' AND s.name = ?3 COLLATE NOCASE
+    ORDER BY s.name <> ?3, s.id LIMIT 1"#;
+
+/// The first fact of a kind below one whose name is this text whatever its case.
+const ANY_CASE_BY_PARENT: &str = r#"
+    SELECT s.id, s.namespace AS path
+    FROM kind k JOIN subject s INDEXED BY subject_by_key ON s.kind_id = k.id JOIN live l ON l.subject_id = s.id
+    WHERE k.cluster = '' AND k."group" = ?1 AND k.kind = ?2 AND s.uid = '' AND s.namespace = ?3 COLLATE NOCASE
+    ORDER BY s.namespace <> ?3, s.id LIMIT 1"#;
+
 impl Catalog<'_, '_> {
+    /// The path of a project as it was first declared, by itself or by what is below it: paths are the same whatever their
+    /// case, as in GitLab. One that is not there yet is as it is given.
+    ///
+    /// # Errors
+    /// When the log cannot be read.
+    pub fn project_path(&mut self, path: &str) -> Result<String> {
+        self.check_time_limit()?;
+        let below = [CatalogKind::Environment, CatalogKind::Agent];
+        // Nearly always it is written as it was declared, and an index leads there.
+        if !self.facts(CatalogKind::Project, BY_NAME, path)?.is_empty() {
+            return Ok(path.to_owned());
+        }
+        for kind in below {
+            if self.count_under(kind, path)? > 0 {
+                return Ok(path.to_owned());
+            }
+        }
+        let mut found: Vec<(i64, String)> = Vec::new();
+        let parents = below.map(|kind| (kind, ANY_CASE_BY_PARENT));
+        for (kind, sql) in [(CatalogKind::Project, ANY_CASE_BY_NAME)].into_iter().chain(parents) {
+            let of = kind.kind();
+            let mut statement = self.log.connection().prepare_cached(sql)?;
+            let row = |row: &Row<'_>| Ok((row.get("id")?, row.get("path")?));
+            found.extend(statement.query_row(params![of.group, of.kind, path], row).optional()?);
+        }
+        Ok(found.into_iter().min().map_or_else(|| path.to_owned(), |(_, path)| path))
+    }
+
+    /// The agent of this id, its project as it was first declared.
+    ///
+    /// # Errors
+    /// When the log cannot be read.
+    pub fn agent_id(&mut self, id: &AgentId) -> Result<AgentId> {
+        Ok(AgentId::new(self.project_path(id.project())?, id.name()))
+    }
+
     /// The fact of this name, if it holds.
     ///
     /// # Errors

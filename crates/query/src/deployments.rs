@@ -189,12 +189,12 @@ fn list(q: &Context<'_>, filter: &DeploymentFilter) -> Result<(Page<Deployment>,
         }
         _ => moment.snapshot(view, scope, &Concerns::Everything)?,
     };
-    let unknown = || Words::of_deployments(filter).unknown(view, moment, scope);
+    let unknown = |found| Words::of_deployments(filter).unknown(view, moment, scope, found);
     Ok((start.page(items, (snapshot, next), unknown)?, cursors))
 }
 
-/// The projects that patterns stand for, for `json_each`: names as they are, which an index leads to, and of patterns the
-/// projects in sight. NULL where there is no pattern.
+/// The projects that patterns stand for, for `json_each`: names, which an index leads to, as they are written and as they are
+/// declared, and of patterns the projects in sight. NULL where there is no pattern.
 fn projects(
     view: &Connection,
     moment: &Moment,
@@ -205,10 +205,11 @@ fn projects(
         return Ok(None);
     }
     let mut paths: BTreeSet<String> = globs.iter().filter_map(Glob::name).collect();
-    if globs.iter().any(Glob::is_wild) {
-        let known = groups::paths(view, moment, scope)?;
-        paths.extend(known.into_iter().filter(|path| globs.iter().any(|glob| glob.matches_path(path))));
-    }
+    let known = match globs.iter().any(Glob::is_wild) {
+        true => groups::paths(view, moment, scope)?,
+        false => groups::declared_paths(view, moment, scope)?,
+    };
+    paths.extend(known.into_iter().filter(|path| globs.iter().any(|glob| glob.matches_path(path))));
     Ok(Some(serde_json::json!(paths).to_string()))
 }
 
@@ -231,8 +232,10 @@ fn get(
     id: DeploymentId,
     project: Option<&str>,
 ) -> Result<Answer<Deployment>> {
+    // Of projects that differ in their case alone, as old logs may have them, the one that is written just so is meant.
     let mut statement = view.prepare_cached(select_deployments!(
-        "AND d.id IN (SELECT id FROM deployment_name WHERE number = :number AND (:project IS NULL OR project = :project))
+        "AND d.id IN (SELECT id FROM deployment_name WHERE number = :number
+            AND (:project IS NULL OR project = :project COLLATE NOCASE))
         ORDER BY d.project LIMIT 10"
     ))?;
     let params = named_params! {
@@ -240,6 +243,9 @@ fn get(
         ":project": project,
     };
     let mut found = statement.query_map(params, from_row)?.collect::<rusqlite::Result<Vec<_>>>()?;
+    if found.iter().any(|one| Some(one.spec.project.as_str()) == project) {
+        found.retain(|one| Some(one.spec.project.as_str()) == project);
+    }
     if found.len() > 1 {
         let projects = found.into_iter().map(|one| one.spec.project).collect();
         return Err(QueryError::AmbiguousDeployment { id, projects });

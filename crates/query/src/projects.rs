@@ -58,9 +58,15 @@ fn list(view: &Connection, moment: &Moment, scope: &ResolvedScope, start: &Start
 }
 
 fn get(view: &Connection, moment: &Moment, scope: &ResolvedScope, path: &str) -> Result<Answer<Project>> {
-    let mut statement = view.prepare_cached(select_projects!("AND p.path = :path"))?;
-    let params = named_params! { ":at": moment.offset.as_i64(), ":scope": scope.as_sql(), ":path": path };
-    let found = statement.query_row(params, from_row).optional()?;
+    let find = |sql: &str| {
+        let params = named_params! { ":at": moment.offset.as_i64(), ":scope": scope.as_sql(), ":path": path };
+        view.prepare_cached(sql)?.query_row(params, from_row).optional()
+    };
+    // Nearly always it is written as it was declared, and an index leads there.
+    let found = match find(select_projects!("AND p.path = :path"))? {
+        Some(found) => Some(found),
+        None => find(select_projects!("AND p.path = :path COLLATE NOCASE ORDER BY p.path LIMIT 1"))?,
+    };
     let value = found.ok_or_else(|| QueryError::not_found("project", path))?;
     Ok(Answer { value, metadata: moment.snapshot(view, scope, &Concerns::Everything)? })
 }
@@ -97,7 +103,7 @@ impl Question for ListProjects {
 /// One project.
 #[derive(Clone, Debug, Serialize)]
 pub struct GetProject {
-    /// Its path.
+    /// Its path, whatever its case, as in GitLab.
     pub path: String,
 }
 

@@ -64,7 +64,7 @@ impl Project {
         let _turn = asker.turn().await;
         match queries.ask(&asker.scope, at, GetProject::new(&path)).await {
             Ok(found) => {
-                let (number, snapshot) = (found.value.number, found.metadata);
+                let (path, number, snapshot) = (found.value.id, found.value.number, found.metadata);
                 return Ok(Some(Project { path, number, snapshot, queries }));
             }
             Err(QueryError::NotFound { .. }) => {}
@@ -74,8 +74,8 @@ impl Project {
             EnvironmentFilter { projects: vec![Glob::exactly(&path)], ..EnvironmentFilter::default() };
         let first = PageRequest { limit: 1, after: None };
         let found = queries.ask(&asker.scope, at, ListEnvironments::new(&filter, &first)).await?;
-        let snapshot = found.metadata.snapshot;
-        Ok((!found.items.is_empty()).then_some(Project { path, number: None, snapshot, queries }))
+        let (snapshot, first) = (found.metadata.snapshot, found.items.into_iter().next());
+        Ok(first.map(|first| Project { path: first.project, number: None, snapshot, queries }))
     }
 
     fn filter(&self) -> EnvironmentFilter {

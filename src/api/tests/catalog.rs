@@ -7,6 +7,7 @@ mod gitlab;
 mod grants;
 mod jobs;
 mod law;
+mod paths;
 mod refusals;
 mod viewers;
 
