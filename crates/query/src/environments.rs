@@ -195,7 +195,9 @@ pub(super) fn list(
     }
     let next = start.finish(moment.offset, &mut items, place);
     let snapshot = moment.snapshot(view, scope, &Concerns::Everything)?;
-    start.page(items, (snapshot, next), || Words::of_environments(filter).unknown(view, moment, scope))
+    start.page(items, (snapshot, next), |found| {
+        Words::of_environments(filter).unknown(view, moment, scope, found)
+    })
 }
 
 /// Where in the list an environment stands.

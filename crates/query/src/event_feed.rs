@@ -274,7 +274,8 @@ fn list(q: Context<'_>, filter: &EventFeedFilter) -> Result<Page<FeedEvent>> {
     }
     let concerns = only.map_or(Concerns::Everything, Concerns::Environment);
     let snapshot = q.moment.snapshot_over(q.view, q.scope, &concerns, span.since)?;
-    let unknown = || Words::of_environments(&filter.environments).unknown(q.view, &q.moment, q.scope);
+    let unknown =
+        |found| Words::of_environments(&filter.environments).unknown(q.view, &q.moment, q.scope, found);
     q.start.page(items, (snapshot, next), unknown)
 }
 

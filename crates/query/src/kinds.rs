@@ -18,13 +18,7 @@ pub(super) fn numbers(view: &Connection, log: &mut LogReader, names: &[KindName]
     if names.is_empty() {
         return Ok(None);
     }
-    let known = {
-        let mut statement = view.prepare_cached(r#"SELECT id, "group", kind FROM kind WHERE kind <> ''"#)?;
-        let rows = statement.query_map([], |row| {
-            Ok((row.get::<_, i64>(0)?, Kind::new(row.get::<_, String>(1)?, row.get::<_, String>(2)?)))
-        })?;
-        rows.collect::<rusqlite::Result<Vec<_>>>()?
-    };
+    let known = recorded(view)?;
     let mut meant = Vec::new();
     for name in names {
         let by_rule = known.iter().filter(|(_, kind)| name.means(kind)).map(|(id, _)| *id);
@@ -36,6 +30,15 @@ pub(super) fn numbers(view: &Connection, log: &mut LogReader, names: &[KindName]
         }
     }
     Ok(Some(serde_json::json!(meant).to_string()))
+}
+
+/// The kinds that are recorded, with the view's numbers of them.
+fn recorded(view: &Connection) -> Result<Vec<(i64, Kind)>> {
+    let mut statement = view.prepare_cached(r#"SELECT id, "group", kind FROM kind WHERE kind <> ''"#)?;
+    let rows = statement.query_map([], |row| {
+        Ok((row.get::<_, i64>(0)?, Kind::new(row.get::<_, String>(1)?, row.get::<_, String>(2)?)))
+    })?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
 /// The custom kinds that clusters serve, or served last, under a name that does not follow from the kind's.
@@ -78,5 +81,9 @@ pub(super) fn words<'a>(
     words: Words<'a>,
     names: &'a [KindName],
 ) -> Result<Words<'a>> {
-    names.iter().try_fold(words, |words, name| Ok(words.kind_name(name, served_as(view, log, name)?)))
+    let known = if names.is_empty() { Vec::new() } else { recorded(view)? };
+    names.iter().try_fold(words, |words, name| {
+        let by_rule = known.iter().any(|(_, kind)| name.means(kind));
+        Ok(words.kind_name(name, if by_rule { Vec::new() } else { served_as(view, log, name)? }))
+    })
 }

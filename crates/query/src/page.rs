@@ -112,14 +112,15 @@ impl Start {
         i64::try_from(self.limit + 1).unwrap_or(i64::MAX)
     }
 
-    /// A page of a list that begins here; where nothing was found at all, with the words of the question that fit nothing.
+    /// A page of a list that begins here, with the words of the question that fit nothing, which depend on whether anything
+    /// was found at all.
     pub(super) fn page<T>(
         &self,
         items: Vec<T>,
         (snapshot, next): (Snapshot, Option<String>),
-        unknown: impl FnOnce() -> Result<Vec<UnknownWord>>,
+        unknown: impl FnOnce(bool) -> Result<Vec<UnknownWord>>,
     ) -> Result<Page<T>> {
-        let warnings = if items.is_empty() && self.after.is_empty() { unknown()? } else { Vec::new() };
+        let warnings = if self.after.is_empty() { unknown(!items.is_empty())? } else { Vec::new() };
         Ok(Page { items, metadata: PageMetadata { snapshot, next, warnings } })
     }
 

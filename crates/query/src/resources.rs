@@ -274,8 +274,8 @@ fn list(context: Context<'_>, id: &EnvironmentId, filter: &ResourceFilter) -> Re
     let next = start.finish(moment.offset, &mut items, |held| position(filter.order, held));
     let items: Vec<_> = items.into_iter().map(|held| held.resource).collect();
     let snapshot = moment.snapshot(view, scope, &Concerns::Environment(number))?;
-    start.page(items, (snapshot, next), || {
-        kinds::words(view, log, Words::default(), &filter.kinds)?.unknown(view, &moment, scope)
+    start.page(items, (snapshot, next), |found| {
+        kinds::words(view, log, Words::default(), &filter.kinds)?.unknown(view, &moment, scope, found)
     })
 }
 

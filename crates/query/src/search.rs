@@ -204,7 +204,8 @@ fn list(q: Context<'_>, search: &ResourceSearch) -> Result<Page<FoundResource>> 
         items.push(FoundResource { resource: held.resource, gone });
     }
     let snapshot = moment.snapshot(view, scope, &Concerns::Everything)?;
-    start.page(items, (snapshot, next), || words(view, log, search)?.unknown(view, &moment, scope))
+    start
+        .page(items, (snapshot, next), |found| words(view, log, search)?.unknown(view, &moment, scope, found))
 }
 
 /// Resources by kind, name and namespace, existing or deleted, the newest first. A deleted one is shown in its last

@@ -1,4 +1,4 @@
-//! The words of a question that fit nothing: why an answer is empty, and what may have been meant.
+//! The words of a question that fit nothing: why an answer is empty or lacks something, and what may have been meant.
 //!
 //! A word is held against what the caller sees at the moment of the question and nothing else, so that what is not there and
 //! what is not for the caller look the same.
@@ -164,20 +164,36 @@ impl<'a> Words<'a> {
         })
     }
 
-    /// The words that fit nothing, of an answer in which nothing was found.
+    /// The words that can fit nothing where something was found or not: with one that does not, nothing is, unless others
+    /// of the same parameter stand beside it.
+    fn in_doubt(self, found: bool) -> impl Iterator<Item = Word<'a>> {
+        let parameters: Vec<_> = self.0.iter().map(|word| word.parameter).collect();
+        // All labels have to be there.
+        let several = move |word: &Word<'_>| {
+            word.of != Of::Label
+                && parameters.iter().filter(|parameter| **parameter == word.parameter).count() > 1
+        };
+        self.0.into_iter().filter(move |word| !found || several(word))
+    }
+
+    /// The words that fit nothing, of an answer in which something was found or nothing.
     pub(super) fn unknown(
         self,
         view: &Connection,
         moment: &Moment,
         scope: &ResolvedScope,
+        found: bool,
     ) -> Result<Vec<UnknownWord>> {
-        let mut unknown = Vec::new();
-        for Word { parameter, of, text, is_pattern, fits } in self.0 {
-            let known = known(view, moment, scope, of)?;
+        let (mut unknown, mut looked_up): (_, Vec<(Of, BTreeSet<String>)>) = (Vec::new(), Vec::new());
+        for Word { parameter, of, text, is_pattern, fits } in self.in_doubt(found) {
+            if !looked_up.iter().any(|(one, _)| *one == of) {
+                looked_up.push((of, known(view, moment, scope, of)?));
+            }
+            let Some((_, known)) = looked_up.iter().find(|(one, _)| *one == of) else { continue };
             if !known.iter().any(|name| fits(name)) {
                 let suggestion = match of {
-                    Of::Image => near_image(&text, &known),
-                    _ => near(&text, &known),
+                    Of::Image => near_image(&text, known),
+                    _ => near(&text, known),
                 };
                 let message = told(of, &text, is_pattern, suggestion.as_deref());
                 let (code, parameter) = (UnknownWord::CODE.to_owned(), parameter.to_owned());

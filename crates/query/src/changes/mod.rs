@@ -69,7 +69,8 @@ fn list(mut q: Context<'_>, filter: &ChangesFilter) -> Result<Page<FeedEntry>> {
     });
     let items = entries::of(&mut q, rows, &mut selection, filter.shows_controllers())?;
     let snapshot = q.moment.snapshot_over(q.view, q.scope, &Concerns::Everything, span.since)?;
-    let unknown = || Words::of_environments(&filter.environments).unknown(q.view, &q.moment, q.scope);
+    let unknown =
+        |found| Words::of_environments(&filter.environments).unknown(q.view, &q.moment, q.scope, found);
     q.start.page(items, (snapshot, next), unknown)
 }
 

@@ -100,9 +100,9 @@ fn list(
         hear(log, moment.now, &mut items)?;
     }
     let snapshot = moment.snapshot(view, scope, &Concerns::Everything)?;
-    start.page(items, (snapshot, next), || {
+    start.page(items, (snapshot, next), |found| {
         let words = Words::default().names("cluster", Of::Cluster, &filter.clusters);
-        kinds::words(view, log, words, &filter.kinds)?.unknown(view, moment, scope)
+        kinds::words(view, log, words, &filter.kinds)?.unknown(view, moment, scope, found)
     })
 }
 

@@ -265,7 +265,7 @@ fn list(q: Context<'_>, filter: &ImageFilter) -> Result<Page<ImageUse>> {
         Some(since) => moment.snapshot_over(view, scope, &concerns, since)?,
         None => moment.snapshot(view, scope, &concerns)?,
     };
-    start.page(items, (snapshot, next), || Words::of_images(filter).unknown(view, &moment, scope))
+    start.page(items, (snapshot, next), |found| Words::of_images(filter).unknown(view, &moment, scope, found))
 }
 
 /// Which environments use which images, at the time asked for or in a span that ends there, by image and environment.

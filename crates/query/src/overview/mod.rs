@@ -120,9 +120,8 @@ fn get(
         value.trend = Some(trend::trend(&mut context, &readable, (span, buckets))?);
     }
     let Context { view, log, ref moment, scope, ref start, .. } = context;
-    if value.totals.total == 0 {
-        value.warnings = Words::of_environments(&question.filter).unknown(view, moment, scope)?;
-    }
+    let found = value.totals.total > 0;
+    value.warnings = Words::of_environments(&question.filter).unknown(view, moment, scope, found)?;
     if question.environments.is_some() {
         let items = summary::summaries(view, log, moment, scope, span, chosen)?;
         let next = next.map(|place| start.token(moment.offset, &place));

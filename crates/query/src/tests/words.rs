@@ -74,6 +74,14 @@ fn a_word_that_fits_nothing_is_named_with_what_may_have_been_meant() {
             [],
             "what is found warns of nothing"
         );
+        let mut one_of_two = filter("region", "us");
+        one_of_two.regions.push("uss".into());
+        one_of_two.names = globs(&["*"]);
+        assert_eq!(
+            short(&asked(&world, &all, &one_of_two).await),
+            [("region", "uss", Some("us"))],
+            "a word beside one that fits is named too"
+        );
     });
 }
 
