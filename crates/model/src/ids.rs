@@ -133,10 +133,10 @@ impl EnvironmentId {
         rest.is_some_and(|rest| !rest.is_empty() && !rest.starts_with('.'))
     }
 
-    /// Whether the text can be in an address as it is.
+    /// Whether the text can be in an address as it is. Whoever reads an address takes `.` and `..` for a way in it.
     pub fn is_plain(&self) -> bool {
         let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'-');
-        (1..=255).contains(&self.0.len()) && self.0.bytes().all(plain)
+        (1..=255).contains(&self.0.len()) && self.0.bytes().all(plain) && self.0.bytes().any(|b| b != b'.')
     }
 }
 
@@ -243,6 +243,21 @@ mod tests {
         }
         for id in ["shop.web.", "shop.web", "shop.webx.a", "payments.api.x", "shop.web..api.x"] {
             assert!(!EnvironmentId::new(id).is_of("shop/web"), "{id}");
+        }
+    }
+
+    #[test]
+    fn an_id_can_be_in_an_address() {
+        for (id, plain) in [
+            ("a", true),
+            ("..a", true),
+            ("a/b", false),
+            ("", false),
+            (".", false),
+            ("..", false),
+            ("...", false),
+        ] {
+            assert_eq!(EnvironmentId::new(id).is_plain(), plain, "{id}");
         }
     }
 

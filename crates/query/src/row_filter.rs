@@ -8,6 +8,7 @@ use std::borrow::Cow;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use strandline_model::{AgentId, EnvironmentFilter, Labels};
+use strandline_syntax::fold_case;
 
 /// A filter, ready to be held against rows.
 pub(super) struct RowFilter<'a> {
@@ -79,7 +80,7 @@ impl<'a> RowFilter<'a> {
         let EnvironmentFilter { projects, names, search, .. } = self.filter;
         let passes = (projects.is_empty() || projects.iter().any(|glob| glob.matches_path(row.project)))
             && (names.is_empty() || names.iter().any(|glob| glob.matches(row.name)))
-            && (search.is_empty() || row.name.to_lowercase().contains(&search.to_lowercase()))
+            && (search.is_empty() || fold_case(row.name).contains(&fold_case(search)))
             && (self.groups.is_empty() || self.in_group(row.project));
         Ok(passes && self.labelled(row.labels)? && self.aimed(row.targets)?)
     }

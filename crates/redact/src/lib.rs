@@ -131,7 +131,7 @@ pub enum CleanError {
     /// metadata.name is missing or empty.
     #[error("no metadata.name")]
     NoName,
-    /// metadata.uid is missing or empty: one incarnation could not be told from the next.
+    /// metadata.uid is missing, empty or of dots alone: one incarnation could not be told from the next.
     #[error("no metadata.uid")]
     NoUid,
     /// metadata.resourceVersion is missing or empty: one state could not be told from the next.

@@ -106,9 +106,15 @@ fn metadata_of<'a>(top: &Members<'a>) -> Result<Members<'a>, CleanError> {
 fn identity_of(metadata: &Members<'_>) -> Result<Identity, CleanError> {
     let required =
         |name, error| metadata.text(name).filter(|text| !text.is_empty()).map(Cow::into_owned).ok_or(error);
+    let name = required("name", CleanError::NoName)?;
+    let uid = required("uid", CleanError::NoUid)?;
+    // `.` and `..` are ways in an address, so that nobody could ask for such an object.
+    if uid.bytes().all(|byte| byte == b'.') {
+        return Err(CleanError::NoUid);
+    }
     Ok(Identity {
-        name: required("name", CleanError::NoName)?,
-        uid: Uid::new(required("uid", CleanError::NoUid)?),
+        name,
+        uid: Uid::new(uid),
         resource_version: ResourceVersion::new(required("resourceVersion", CleanError::NoResourceVersion)?),
         namespace: metadata.text("namespace").map(Cow::into_owned).unwrap_or_default(),
     })

@@ -230,6 +230,7 @@ fn what_is_no_object_has_a_reason() {
         (r#"{"metadata":{"uid":"u"}}"#, "no_name"),
         (r#"{"metadata":{"name":5,"uid":"u"}}"#, "no_name"),
         (r#"{"metadata":{"name":"a","uid":""}}"#, "no_uid"),
+        (r#"{"metadata":{"name":"a","uid":".."}}"#, "no_uid"),
         (r#"{"metadata":{"name":"a","uid":"u"}}"#, "no_resource_version"),
     ];
     for (raw, code) in cases {

@@ -3,6 +3,7 @@
 //!
 //! Nothing here does IO, reads a clock, or knows what Strandline records.
 
+mod case;
 pub mod diagnostics;
 mod glob;
 mod image;
@@ -12,6 +13,7 @@ mod selector;
 mod slug;
 mod url;
 
+pub use case::{fold_case, fold_letter};
 pub use glob::Glob;
 pub use image::{Image, ImagePattern, familiar};
 pub use name::{is_dns_label, is_project_path, is_subdomain};

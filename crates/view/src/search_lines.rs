@@ -12,7 +12,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use strandline_model::{DeploymentSpec, Offset, ResourceId};
 use strandline_sqlite::column::{Json, VIEW};
-use strandline_syntax::Image;
+use strandline_syntax::{Image, fold_letter};
 
 /// The table of lines of resources …
 pub const RESOURCES: &str = "resource_lines";
@@ -165,7 +165,7 @@ fn number(id: ResourceId) -> i64 {
 /// A word as lines hold it: in lower case, without what parts words and lines.
 fn push_word(line: &mut String, word: &str) {
     line.push('\t');
-    push_chars(line, word.chars().take(WORD_CHARS_MAX).flat_map(char::to_lowercase));
+    push_chars(line, word.chars().take(WORD_CHARS_MAX).flat_map(fold_letter));
 }
 
 fn push_chars(line: &mut String, chars: impl Iterator<Item = char>) {

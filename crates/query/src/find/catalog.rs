@@ -9,6 +9,7 @@ use crate::error::Result;
 use crate::{clusters, environments, groups};
 use strandline_model::Tier;
 use strandline_protocol::{Environment, FoundCluster, FoundProject, Hits};
+use strandline_syntax::fold_case;
 
 /// What a tier counts as, in characters.
 const TIER_WEIGHT: usize = 128;
@@ -69,18 +70,16 @@ pub(super) fn projects(place: &Place<'_>, finder: &Finder<'_>) -> Result<Hits<Fo
 
 /// The names of environments, projects and clusters that are seen, in lower case.
 pub(super) fn names(place: &Place<'_>) -> Result<Vec<String>> {
-    let mut names: Vec<String> = paths(place)?.iter().map(|path| path.to_lowercase()).collect();
+    let mut names: Vec<String> = paths(place)?.iter().map(|path| fold_case(path)).collect();
     names.extend(
-        clusters::in_sight(place.view, place.moment, place.scope)?
-            .into_keys()
-            .map(|name| name.to_lowercase()),
+        clusters::in_sight(place.view, place.moment, place.scope)?.into_keys().map(|name| fold_case(&name)),
     );
     let mut of_environments = HashSet::new();
     for one in place.standings()?.iter() {
-        names.push(one.id.to_lowercase());
+        names.push(fold_case(&one.id));
         of_environments.insert(&*one.name);
     }
-    names.extend(of_environments.iter().map(|name| name.to_lowercase()));
+    names.extend(of_environments.iter().map(|name| fold_case(name)));
     Ok(names)
 }
 

@@ -15,6 +15,7 @@ use crate::{deployments, last_seen, resources};
 use strandline_log::LogReader;
 use strandline_model::{Kind, KindName, Offset};
 use strandline_protocol::{Deployment, FoundResource, Hit, Hits, SearchMatch};
+use strandline_syntax::fold_case;
 use strandline_view::search_lines::{BLOCK_BITS, DEPLOYMENTS, PLACE, RESOURCES, block_of, slot};
 
 /// The blocks in which a scope searches, with its lines there, a bit each.
@@ -252,7 +253,7 @@ fn kinds(place: &Place<'_>, finder: &Finder<'_>) -> Result<Vec<HashSet<i64>>> {
     while let Some(row) = rows.next()? {
         let (id, kind): (i64, _) =
             (row.get(0)?, Kind::new(row.get::<_, String>(1)?, row.get::<_, String>(2)?));
-        let cluster = row.get::<_, String>(3)?.to_lowercase();
+        let cluster = fold_case(&row.get::<_, String>(3)?);
         for ((name, term), found) in names.iter().zip(finder.terms()).zip(&mut found) {
             if name.as_ref().is_some_and(|name| name.means(&kind)) || term.nearness(&cluster).is_some() {
                 found.insert(id);

@@ -7,6 +7,7 @@ use memchr::{memmem, memrchr};
 use serde::Serialize;
 
 use strandline_protocol::SearchMatch;
+use strandline_syntax::{fold_case, fold_letter};
 
 /// The most bytes of a search, and the most words.
 const BYTES_MAX: usize = 200;
@@ -30,7 +31,7 @@ impl FromStr for SearchTerms {
         let words: Vec<String> = text
             .split(|c: char| c.is_whitespace() || c.is_control())
             .filter(|word| !word.is_empty())
-            .map(str::to_lowercase)
+            .map(fold_case)
             .collect();
         match words.len() {
             0 => Err("holds no word; search for a part of a name".to_owned()),
@@ -104,7 +105,7 @@ pub(super) fn lower<'b>(buffer: &'b mut String, name: &'b str) -> &'b str {
         return name;
     }
     buffer.clear();
-    buffer.extend(name.chars().flat_map(char::to_lowercase));
+    buffer.extend(name.chars().flat_map(fold_letter));
     buffer
 }
 
@@ -276,6 +277,15 @@ mod tests {
             let (term, line) = (Term::new(&word), format!("o\t{path}\n"));
             let is_near = term.nearness_of_path(&path).is_some_and(|nearness| nearness <= Prefix);
             prop_assert!(!is_near || term.places(&line, Places::Paths).next().is_some());
+        }
+    }
+
+    #[test]
+    fn a_letter_with_two_small_forms_is_found_by_both() {
+        let name = super::lower(&mut String::new(), "ΟΔΟΣ-7").to_owned();
+        for greek in ["ΟΔΟΣ", "οδος", "οδοσ"] {
+            let terms: SearchTerms = greek.parse().unwrap();
+            assert!(terms.finder().nearness(&[&name]).is_some(), "{greek}");
         }
     }
 
