@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 
 use juniper::parser::parse_document_source;
-use juniper::{DefaultScalarValue, Definition, InputValue, Selection};
+use juniper::{DefaultScalarValue, Definition, InputValue, Operation, Selection, Variables};
 
 use super::objects::PAGE;
 use super::schema::Schema;
@@ -42,9 +42,9 @@ pub(super) const INTROSPECTED: [(&str, u64); 9] = [
     ("possibleTypes", 1),
 ];
 
-/// The cost of a valid query: the sum over its operations. Nothing here can nest deeper, or be more, than the schema's
-/// limits allow.
-pub(super) fn of(query: &str, schema: &Schema) -> u64 {
+/// The cost of a valid query with these variables: the sum over its operations. Nothing here can nest deeper, or be more,
+/// than the schema's limits allow.
+pub(super) fn of(query: &str, variables: &Variables, schema: &Schema) -> u64 {
     // Whether it can be read has been settled before.
     let Ok(document) = parse_document_source::<DefaultScalarValue>(query, &schema.schema) else {
         return MAX + 1;
@@ -53,55 +53,68 @@ pub(super) fn of(query: &str, schema: &Schema) -> u64 {
     let mut operations = Vec::new();
     for definition in &document {
         match definition {
-            Definition::Operation(operation) => operations.push(&operation.item.selection_set),
+            Definition::Operation(operation) => operations.push(&operation.item),
             Definition::Fragment(fragment) => {
                 fragments.insert(fragment.item.name.item, &fragment.item.selection_set);
             }
         }
     }
-    operations.into_iter().map(|selections| all(selections, &fragments)).fold(0, u64::saturating_add)
+    let cost = |operation: &Operation<'_, _>| {
+        let declared = operation.variables_definition.iter().flat_map(|all| &all.item.items);
+        let defaults = declared.filter_map(|(name, of)| Some((name.item, &of.default_value.as_ref()?.item)));
+        let asked = Asked { fragments: &fragments, variables, defaults: defaults.collect() };
+        all(&operation.selection_set, &asked)
+    };
+    operations.into_iter().map(cost).fold(0, u64::saturating_add)
 }
 
-type Fragments<'a> = HashMap<&'a str, &'a Vec<Selection<'a>>>;
-
-fn all(selections: &[Selection<'_>], fragments: &Fragments<'_>) -> u64 {
-    selections.iter().map(|selection| one(selection, fragments)).fold(0, u64::saturating_add)
+/// What an operation refers to.
+struct Asked<'a> {
+    fragments: &'a HashMap<&'a str, &'a Vec<Selection<'a>>>,
+    variables: &'a Variables,
+    /// What variables are that the request does not set.
+    defaults: HashMap<&'a str, &'a InputValue>,
 }
 
-fn one(selection: &Selection<'_>, fragments: &Fragments<'_>) -> u64 {
+fn all(selections: &[Selection<'_>], asked: &Asked<'_>) -> u64 {
+    selections.iter().map(|selection| one(selection, asked)).fold(0, u64::saturating_add)
+}
+
+fn one(selection: &Selection<'_>, asked: &Asked<'_>) -> u64 {
     match selection {
         Selection::Field(field) => {
             let (name, below) =
                 (field.item.name.item, field.item.selection_set.as_deref().unwrap_or_default());
             let first = field.item.arguments.as_ref().and_then(|arguments| arguments.item.get("first"));
-            let most = most(name, first.map(|first| &first.item));
+            let most = most(name, first.map(|first| &first.item), asked);
             let asks = name == COUNT
                 || !below.is_empty() && (ASKING.contains(&name) || name == "agent" && may_hold_id(below));
             let own = if asks { QUESTION } else { 1 };
             let below = match PAGED.contains(&name) {
-                true => of_page(below, fragments, most),
-                false => all(below, fragments).saturating_add(1).saturating_mul(most),
+                true => of_page(below, asked, most),
+                false => all(below, asked).saturating_add(1).saturating_mul(most),
             };
             below.saturating_add(own)
         }
         Selection::FragmentSpread(spread) => {
-            fragments.get(spread.item.name.item).map_or(0, |selections| all(selections, fragments))
+            asked.fragments.get(spread.item.name.item).map_or(0, |selections| all(selections, asked))
         }
-        Selection::InlineFragment(inline) => all(&inline.item.selection_set, fragments),
+        Selection::InlineFragment(inline) => all(&inline.item.selection_set, asked),
     }
 }
 
 /// What stands in a page: its items as often as there may be, and the rest once.
-fn of_page(selections: &[Selection<'_>], fragments: &Fragments<'_>, most: u64) -> u64 {
+fn of_page(selections: &[Selection<'_>], asked: &Asked<'_>, most: u64) -> u64 {
     let one = |selection: &Selection<'_>| match selection {
         Selection::Field(field) if ITEMS.contains(&field.item.name.item) => {
-            one(selection, fragments).saturating_add(1).saturating_mul(most)
+            one(selection, asked).saturating_add(1).saturating_mul(most)
         }
-        Selection::Field(_) => one(selection, fragments),
-        Selection::FragmentSpread(spread) => {
-            fragments.get(spread.item.name.item).map_or(0, |selections| of_page(selections, fragments, most))
-        }
-        Selection::InlineFragment(inline) => of_page(&inline.item.selection_set, fragments, most),
+        Selection::Field(_) => one(selection, asked),
+        Selection::FragmentSpread(spread) => asked
+            .fragments
+            .get(spread.item.name.item)
+            .map_or(0, |selections| of_page(selections, asked, most)),
+        Selection::InlineFragment(inline) => of_page(&inline.item.selection_set, asked, most),
     };
     selections.iter().map(one).fold(0, u64::saturating_add)
 }
@@ -115,11 +128,17 @@ fn may_hold_id(selections: &[Selection<'_>]) -> bool {
 }
 
 /// The most that a field holds, with what its `first` says.
-fn most(name: &str, first: Option<&InputValue>) -> u64 {
+fn most(name: &str, first: Option<&InputValue>, asked: &Asked<'_>) -> u64 {
     if PAGED.contains(&name) {
+        let first = match first {
+            Some(InputValue::Variable(name)) => {
+                asked.variables.get(name).or_else(|| asked.defaults.get(name.as_str()).copied())
+            }
+            first => first,
+        };
         let said = match first {
             Some(InputValue::Scalar(DefaultScalarValue::Int(first))) => *first,
-            // A variable could be anything, and nothing said is a whole page.
+            // Nothing said is a whole page; what is no number is refused later.
             _ => PAGE,
         };
         return u64::try_from(said.clamp(1, PAGE)).unwrap_or(1);

@@ -29,12 +29,12 @@ pub(super) async fn execute(asked: &GraphqlRequest, asker: &Asker) -> GraphqlRes
             Ok(operation) => operation,
             Err(error) => return GraphqlResponse::refused(&error),
         };
-    let cost = cost::of(&asked.query, &SCHEMA);
+    let none = juniper::Variables::new();
+    let variables = asked.variables.as_ref().unwrap_or(&none);
+    let cost = cost::of(&asked.query, variables, &SCHEMA);
     if cost > cost::MAX {
         return GraphqlResponse::too_costly(cost);
     }
-    let none = juniper::Variables::new();
-    let variables = asked.variables.as_ref().unwrap_or(&none);
     let longest = texts::longest(&asked.query, variables, &SCHEMA);
     if longest > texts::BYTES_MAX {
         return GraphqlResponse::too_long(longest);

@@ -74,14 +74,24 @@ fn lists_within_lists_cost_what_they_could_tell() {
     };
     let wide: String = (0..60).map(|n| format!("a{n}: sha ")).collect();
     refused(&world, &query("", &wide), "query_too_large");
-    refused(&world, &query("(first: $n)", &wide), "query_too_large");
+    let costs = |query: &str, variables: Value| {
+        let answer = world.request(&Scope::everything(), json!({ "query": query, "variables": variables }));
+        codes(&answer) == ["query_too_large"]
+    };
+    let by_variable = query("(first: $n)", &wide);
+    world.data(&by_variable);
+    assert!(costs(&by_variable, json!({ "n": 100 })) && !costs(&by_variable, json!({ "n": 5 })));
+    let without_default = by_variable.replace(" = 1", "");
+    refused(&world, &without_default, "query_too_large");
+    assert!(costs(&without_default, json!({ "n": null })) && !costs(&without_default, json!({ "n": 5 })));
     refused(&world, &query("(first: 1000000)", &wide), "query_too_large");
     world.data(&query("(first: 5)", &wide));
     world.data(&query("", "id sha status agent { name }"));
     world.data(&query("(first: $n)", "id sha ref"));
     // An answer within the cost tells no more values than it.
     let schema = &crate::api::graphql::schema::SCHEMA;
-    let one = |first: i32| cost::of(&query(&format!("(first: {first})"), "id sha"), schema);
+    let none = juniper::Variables::new();
+    let one = |first: i32| cost::of(&query(&format!("(first: {first})"), "id sha"), &none, schema);
     assert!(one(2) > one(1) && one(PAGE) == one(PAGE + 1) && one(PAGE) < cost::MAX);
 }
 
@@ -165,6 +175,6 @@ fn what_tools_ask_to_learn_the_schema_is_within_the_limits() {
         fragment TypeRef on __Type {{ {reference} }}"
     );
     world.data(&query);
-    let cost = cost::of(&query, &crate::api::graphql::schema::SCHEMA);
+    let cost = cost::of(&query, &juniper::Variables::new(), &crate::api::graphql::schema::SCHEMA);
     assert!((cost::MAX / 4..cost::MAX).contains(&cost), "{cost}");
 }
