@@ -102,10 +102,15 @@ impl Query {
     }
 
     /// The query as text, with some parameters replaced or, by none, left out; with its question mark. Times of day stand
-    /// in it as instants, so that it asks for the same tomorrow.
+    /// in it as instants, so that it asks for the same tomorrow. Another query begins at its first page: a token is good for
+    /// the list and the time that it was made for.
     pub fn with(&self, changes: &[(Parameter, Option<&str>)]) -> String {
         let settled = times::settled(self);
-        let changed = |name: &str| changes.iter().any(|(parameter, _)| parameter.name == name);
+        let is_new = |(parameter, value): &(Parameter, Option<&str>)| !settled.all(parameter.name).eq(*value);
+        let restarts = changes.iter().any(is_new);
+        let changed = |name: &str| {
+            (restarts && name == CONTINUE.name) || changes.iter().any(|(parameter, _)| parameter.name == name)
+        };
         let kept = settled.pairs.iter().filter(|(name, _)| !changed(name));
         let kept = kept.map(|(name, value)| (name.as_str(), value.as_str()));
         let new = changes.iter().filter_map(|(parameter, value)| Some((parameter.name, (*value)?)));

@@ -15,7 +15,7 @@ use crate::app::{AppState, access};
 use crate::format::{grouped, several, visible};
 use crate::http::auth;
 use crate::http::params::{
-    AGENT, AT, CONTINUE, ENVIRONMENT, NAMESPACE, PROJECT_ONE, PROTECTED, Parameter, REF, TAG,
+    AGENT, CONTINUE, ENVIRONMENT, NAMESPACE, PROJECT_ONE, PROTECTED, Parameter, REF, TAG,
 };
 use crate::http::problem::{Problem, ProblemCode};
 use crate::http::request::Request;
@@ -102,8 +102,7 @@ fn list_view(request: &Request, found: &Page<Agent>, now: Timestamp) -> AgentsPa
     let next = found.metadata.next.as_deref();
     AgentsPage {
         agents: found.items.iter().map(|agent| AgentRow::new(&shell, agent)).collect(),
-        next: next
-            .map(|token| format!("/agents{}", request.query.with(&[(AT, None), (CONTINUE, Some(token))]))),
+        next: next.map(|token| format!("/agents{}", request.query.with(&[(CONTINUE, Some(token))]))),
         json: format!("/api/v1/agents{}", shell.keep),
         shell,
     }

@@ -1,7 +1,7 @@
 //! Filters that hold, each as a chip that leads to the page without it.
 
 use crate::format::visible;
-use crate::http::params::{CONTINUE, Parameter};
+use crate::http::params::Parameter;
 use crate::http::request::Request;
 
 /// A filter that holds, with the address of the page without it.
@@ -22,7 +22,7 @@ impl Chip {
         parameter: Parameter,
     ) -> Option<Self> {
         let value = request.query.all(parameter.name).collect::<Vec<_>>().join(",");
-        let href = format!("{path}{}", request.query.with(&[(parameter, None), (CONTINUE, None)]));
+        let href = format!("{path}{}", request.query.with(&[(parameter, None)]));
         (!value.is_empty()).then(|| Chip {
             label,
             value: visible(&value).replace(',', ", "),

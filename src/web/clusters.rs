@@ -18,7 +18,7 @@ use super::shell::{Badge, Shell, Time, counts, reference, within};
 use crate::app::AppState;
 use crate::format::{age, grouped, kind_name, lasted, several, unwatched, visible};
 use crate::http::auth;
-use crate::http::params::{AT, CLUSTERS, CONTINUE, REGION};
+use crate::http::params::{CLUSTERS, CONTINUE, REGION};
 use crate::http::problem::Problem;
 use crate::http::request::Request;
 use crate::http::respond::Response;
@@ -156,8 +156,7 @@ fn list_view(request: &Request, found: &Page<Cluster>, overview: &Overview, now:
     let next = found.metadata.next.as_deref();
     ClustersPage {
         rows,
-        next: next
-            .map(|token| format!("/clusters{}", request.query.with(&[(AT, None), (CONTINUE, Some(token))]))),
+        next: next.map(|token| format!("/clusters{}", request.query.with(&[(CONTINUE, Some(token))]))),
         json: format!("/api/v1/clusters{}", shell.keep),
         shell,
     }

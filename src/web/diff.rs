@@ -182,7 +182,7 @@ fn ways(request: &Request, sets: &[(&'static str, &str)]) -> Vec<Way> {
     let asked = request.query.all(INCLUDE.name).collect::<Vec<_>>().join(",");
     let way = |(place, (label, include)): (usize, &(&'static str, &str))| Way {
         label,
-        href: here(request, &[(INCLUDE, Some(include)), (CONTINUE, None)]),
+        href: here(request, &[(INCLUDE, Some(include))]),
         chosen: asked == *include || (asked.is_empty() && place == 0),
     };
     sets.iter().enumerate().map(way).collect()
@@ -278,7 +278,7 @@ fn environment_view(request: &Request, found: &EnvironmentDiff, now: Timestamp) 
     let other = if children { None } else { Some("true") };
     ways.push(Way {
         label: "With controller updates",
-        href: here(request, &[(CHILDREN, other), (CONTINUE, None)]),
+        href: here(request, &[(CHILDREN, other)]),
         chosen: children,
     });
     DiffPage {
@@ -293,11 +293,7 @@ fn environment_view(request: &Request, found: &EnvironmentDiff, now: Timestamp) 
         renamed: renamed_texts(request, found, beside),
         ways,
         blocks: blocks(request, found),
-        next: found
-            .metadata
-            .next
-            .as_deref()
-            .map(|token| here(request, &[(AT, None), (CONTINUE, Some(token))])),
+        next: found.metadata.next.as_deref().map(|token| here(request, &[(CONTINUE, Some(token))])),
         ..base
     }
 }
@@ -308,7 +304,7 @@ fn renamed_texts(
     found: &EnvironmentDiff,
     beside: bool,
 ) -> Option<(String, &'static str, String)> {
-    let way = |map: Option<&str>| here(request, &[(MAP, map), (CONTINUE, None)]);
+    let way = |map: Option<&str>| here(request, &[(MAP, map)]);
     if beside && request.query.all(MAP.name).any(|map| map == "none") {
         return Some(("Texts that differ only in names are shown".to_owned(), "leave them out", way(None)));
     }

@@ -9,8 +9,8 @@ use super::render::sentence;
 use super::shell::Time;
 use crate::format::visible;
 use crate::http::params::{
-    AGENT, AT, CLUSTERS, CONTINUE, FORMAT, GROUP, LABELS, NAME, PROJECT, Parameter, REGION, SINCE, STATE,
-    TIER, UNTIL,
+    AGENT, CLUSTERS, CONTINUE, FORMAT, GROUP, LABELS, NAME, PROJECT, Parameter, REGION, SINCE, STATE, TIER,
+    UNTIL,
 };
 use crate::http::request::Request;
 use strandline_model::{At, Tier, Timestamp};
@@ -154,7 +154,7 @@ impl Feed {
             next: answered
                 .next
                 .as_deref()
-                .map(|token| address(self.path, request, &[(CONTINUE, Some(token)), (AT, None)])),
+                .map(|token| address(self.path, request, &[(CONTINUE, Some(token))])),
             warnings: answered.warnings.iter().map(|it| visible(&it.message).into_owned()).collect(),
             atom: self.export(request, Some("atom")),
             csv: self.export(request, Some("csv")),

@@ -13,7 +13,7 @@ use crate::app::images::filter;
 use crate::app::span::in_order;
 use crate::format::{grouped, several, visible, workload_names};
 use crate::http::auth;
-use crate::http::params::{AT, CONTINUE, ENVIRONMENT, FROM, IMAGE};
+use crate::http::params::{CONTINUE, ENVIRONMENT, FROM, IMAGE};
 use crate::http::problem::Problem;
 use crate::http::request::Request;
 use crate::http::respond::Response;
@@ -95,8 +95,7 @@ fn view(request: &Request, found: &Page<ImageUse>, now: Timestamp) -> ImagesPage
     let shell = Shell::new(&heading, request, snapshot, now).live(&live::rarely(), snapshot);
     let now = reference(request, snapshot, now);
     let next = found.metadata.next.as_deref();
-    let next =
-        next.map(|token| format!("/images{}", request.query.with(&[(CONTINUE, Some(token)), (AT, None)])));
+    let next = next.map(|token| format!("/images{}", request.query.with(&[(CONTINUE, Some(token))])));
     ImagesPage {
         heading: match found.items.len() {
             0 => heading,

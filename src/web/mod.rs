@@ -173,7 +173,7 @@ struct ErrorPage {
 fn elsewhere(problem: &Problem, context: &Context) -> Vec<(&'static str, String)> {
     let known = ROUTES.iter().flat_map(Route::operations).flat_map(|(_, operation)| operation.parameters);
     let query = Query::parse(&context.query, &known.copied().collect::<Vec<_>>()).unwrap_or_default();
-    let at = |at: Option<&str>| format!("{}{}", context.path, query.with(&[(AT, at), (CONTINUE, None)]));
+    let at = |at: Option<&str>| format!("{}{}", context.path, query.with(&[(AT, at)]));
     let last = problem.gone.as_ref().map(|gone| gone.last_offset.to_string());
     let last = last.map(|offset| ("Show its last state", at(Some(&offset))));
     let past = query.one(AT).is_some_and(|at| at != "now");

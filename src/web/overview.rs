@@ -28,7 +28,7 @@ use super::views::{self, OwnView};
 use crate::app::{AppState, Notice};
 use crate::format::{grouped, visible};
 use crate::http::auth;
-use crate::http::params::{AT, CONTINUE, HEALTH, ORDER, TIER, VIEW};
+use crate::http::params::{CONTINUE, HEALTH, ORDER, TIER, VIEW};
 use crate::http::problem::Problem;
 use crate::http::request::Request;
 use crate::http::respond::Response;
@@ -204,7 +204,7 @@ fn view(
     let form = Form::new(request, selection, &found.suggestions);
     let sort = |label, order: OverviewOrder| Sort {
         label,
-        href: format!("/{}", request.query.with(&[(ORDER, Some(order.as_str())), (CONTINUE, None)])),
+        href: format!("/{}", request.query.with(&[(ORDER, Some(order.as_str()))])),
         chosen: selection.order == order,
     };
     let urgent = troubled + by.progressing;
@@ -240,7 +240,7 @@ fn view(
             .page
             .next
             .as_ref()
-            .map(|next| format!("/{}", request.query.with(&[(AT, None), (CONTINUE, Some(next.as_str()))]))),
+            .map(|next| format!("/{}", request.query.with(&[(CONTINUE, Some(next.as_str()))]))),
         first: later.then(|| format!("/{}", request.query.with(&[(CONTINUE, None)]))),
         notice: None,
         wall: selection.wall,
@@ -254,7 +254,7 @@ fn further(request: &Request, more: u64) -> Option<(String, String)> {
     let urgent: Vec<_> =
         Health::ALL.into_iter().filter(|health| health.needs_attention()).map(Health::as_str).collect();
     let urgent = urgent.join(",");
-    let href = || format!("/{}", request.query.with(&[(HEALTH, Some(&urgent)), (CONTINUE, None)]));
+    let href = || format!("/{}", request.query.with(&[(HEALTH, Some(&urgent))]));
     (more > 0).then(|| (format!("{} more", grouped(more)), href()))
 }
 

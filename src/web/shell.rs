@@ -259,7 +259,7 @@ fn steps(request: &Request, shown: Timestamp, now: Timestamp) -> Vec<(&'static s
         [("−24h", "+24h", 86_400), ("−1h", "+1h", 3600), ("−15m", "+15m", 900)];
     let at = |time: Timestamp| {
         let time = time.to_the_second().to_string();
-        format!("{}{}", request.context.path, request.query.with(&[(AT, Some(&time)), (CONTINUE, None)]))
+        format!("{}{}", request.context.path, request.query.with(&[(AT, Some(&time))]))
     };
     let far = |seconds| std::time::Duration::from_secs(seconds);
     let earlier = STEPS.iter().map(|(label, _, by)| (*label, at(shown.minus(far(*by)))));

@@ -8,6 +8,7 @@ mod environment;
 mod escaping;
 mod feeds;
 mod hostile;
+mod pages;
 mod search;
 pub(super) mod start;
 

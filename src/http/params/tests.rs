@@ -103,6 +103,22 @@ fn the_next_page_keeps_the_filter() {
 }
 
 #[test]
+fn a_token_stays_only_in_the_query_that_it_is_of() {
+    let query = Query::parse("tier=production,other&at=7&continue=x", KNOWN).unwrap_or_default();
+    for (changes, expected) in [
+        (&[][..], "?tier=production%2Cother&at=7&continue=x"),
+        (&[(AT, Some("7"))], "?tier=production%2Cother&continue=x&at=7"),
+        (&[(AT, Some("8"))], "?tier=production%2Cother&at=8"),
+        (&[(AT, None)], "?tier=production%2Cother"),
+        (&[(LIMIT, None)], "?tier=production%2Cother&at=7&continue=x"),
+        (&[(TIER, Some("other"))], "?at=7&tier=other"),
+        (&[(CONTINUE, Some("y"))], "?tier=production%2Cother&at=7&continue=y"),
+    ] {
+        assert_eq!(query.with(changes), expected, "{changes:?}");
+    }
+}
+
+#[test]
 fn what_is_refused_is_left_out_and_kept_as_it_was_given() {
     let query = Query::parse("tier=a,b&tier=c&at=soon&limit=5", KNOWN).unwrap_or_default();
     let error = |name: &str, detail: &str| ParameterError { parameter: name.into(), detail: detail.into() };

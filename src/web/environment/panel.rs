@@ -9,7 +9,7 @@ use super::super::{deployments, events, graph, images, places, rail, timeline};
 use super::{Tab, Wanted, Way};
 use crate::app::LinkTemplate;
 use crate::format::{lasted, visible};
-use crate::http::params::{AT, CLUSTER, COLLAPSE, CONTINUE, ENVIRONMENT, FROM, WINDOW};
+use crate::http::params::{CLUSTER, COLLAPSE, CONTINUE, ENVIRONMENT, FROM, WINDOW};
 use crate::http::problem::Problem;
 use crate::http::request::Request;
 use crate::web::shell::Shell;
@@ -163,7 +163,7 @@ impl Panel {
         let id = strandline_syntax::percent_encode(environment.id.as_str());
         let next = |token: &Option<String>| {
             let token = token.as_deref()?;
-            let query = request.query.with(&[(CONTINUE, Some(token)), (AT, None)]);
+            let query = request.query.with(&[(CONTINUE, Some(token))]);
             Some(format!("{}{query}", request.context.path))
         };
         let filter = &wanted.filter;
@@ -252,11 +252,7 @@ fn clusters(request: &Request, environment: &Environment, wanted: &Wanted) -> Ve
 fn spans(request: &Request, wanted: &Wanted) -> Vec<Way> {
     let chosen = lasted(wanted.window.unwrap_or(SPAN));
     let way = |(span, label): (&str, &'static str)| {
-        let href = format!(
-            "{}{}",
-            request.context.path,
-            request.query.with(&[(WINDOW, Some(span)), (CONTINUE, None)])
-        );
+        let href = format!("{}{}", request.context.path, request.query.with(&[(WINDOW, Some(span))]));
         let long = strandline_model::parse_duration(span).map(lasted);
         Way { label, href, chosen: long.as_ref() == Some(&chosen) }
     };

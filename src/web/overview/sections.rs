@@ -4,7 +4,7 @@ use super::rows::{Row, row};
 use super::selection::{Selection, narrowing};
 use super::tiles::states;
 use crate::format::visible;
-use crate::http::params::{CONTINUE, HEALTH, Parameter};
+use crate::http::params::{HEALTH, Parameter};
 use crate::http::request::Request;
 use crate::web::shell::{Badge, Shell};
 use strandline_model::{GroupBy, Health, Timestamp};
@@ -108,8 +108,7 @@ fn wanted(selection: &Selection, counts: &OverviewCounts) -> u64 {
 }
 
 pub(super) fn optional(pairs: &[(Parameter, String)]) -> Vec<(Parameter, Option<&str>)> {
-    let pairs = pairs.iter().map(|(parameter, value)| (*parameter, Some(value.as_str())));
-    pairs.chain([(CONTINUE, None)]).collect()
+    pairs.iter().map(|(parameter, value)| (*parameter, Some(value.as_str()))).collect()
 }
 
 /// What narrows an address to a group; none where no address can.

@@ -167,8 +167,7 @@ pub(super) fn chips(request: &Request, selection: &Selection) -> Vec<Chip> {
         // A bare address shows production, so that all tiers are said.
         let without = (parameter == TIER).then_some(ALL);
         let given = selection.view.is_none() || parameter == TIER || request.query.one(parameter).is_some();
-        let href =
-            given.then(|| format!("/{}", request.query.with(&[(parameter, without), (CONTINUE, None)])));
+        let href = given.then(|| format!("/{}", request.query.with(&[(parameter, without)])));
         Chip { label, value: visible(&value).replace(',', ", "), href }
     };
     all.into_iter().filter(|(.., value)| !value.is_empty()).map(chip).collect()
@@ -301,5 +300,5 @@ pub(super) fn narrowing(selection: &Selection, by: &GroupBy, key: &str) -> Optio
 
 /// Where the same selection is grouped in another way.
 pub(super) fn regrouped(request: &Request, by: &str) -> String {
-    format!("/{}", request.query.with(&[(GROUP_BY, Some(by)), (CONTINUE, None)]))
+    format!("/{}", request.query.with(&[(GROUP_BY, Some(by))]))
 }

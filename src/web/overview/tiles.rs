@@ -2,7 +2,7 @@
 
 use super::selection::Selection;
 use crate::format::{grouped, lasted};
-use crate::http::params::{CONTINUE, HEALTH};
+use crate::http::params::HEALTH;
 use crate::http::request::Request;
 use crate::web::shell::Badge;
 use std::time::Duration;
@@ -60,7 +60,7 @@ pub(super) fn tiles(
     }
     let tile = |health: Option<Health>| {
         let chosen = health.is_some_and(|health| selection.filter.healths == [health]);
-        let changes = [(HEALTH, health.filter(|_| !chosen).map(Health::as_str)), (CONTINUE, None)];
+        let changes = [(HEALTH, health.filter(|_| !chosen).map(Health::as_str))];
         let count = *counts.slot(health);
         Tile {
             badge: Badge::new(health),

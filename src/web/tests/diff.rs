@@ -47,7 +47,7 @@ fn two_environments_stand_beside_each_other() {
             "production:staging; 12 texts differ only in such names: \
              <a href=\"/environments/{id}/diff?with=shop.web.staging&#38;at=2h&#38;map=none\">show</a>",
             "href=\"/resources/web?at=1234&#38;cluster=eu-west\">~ Deployment.apps shop/web   different",
-            "href=\"/environments/{id}/diff?with=shop.web.staging&#38;continue=token\">More</a>",
+            "href=\"/environments/{id}/diff?with=shop.web.staging&#38;at=2h&#38;continue=token\">More</a>",
         ],
     );
     found.items.clear();
