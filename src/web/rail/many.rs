@@ -14,6 +14,9 @@ use strandline_model::{At, EnvironmentFilter, GroupBy, Timestamp};
 use strandline_protocol::{FeedEntry, FeedKind, Gap, Snapshot, Trend, TrendBucket};
 use strandline_query::{ChangesFilter, GetOverview, ListChanges, Scope, TrendFilter};
 
+/// How often the span after what is shown is halved at most.
+const HALVES: usize = 12;
+
 /// The span of the trend that a page has asked for by itself.
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
@@ -46,9 +49,57 @@ pub(in crate::web) async fn of_environments(
     };
     let Some(trend) = trend else { return Ok(None) };
     let changes = ChangesFilter { environments: filter.clone(), since, ..ChangesFilter::default() };
-    let changes = state.queries.ask(scope, at, ListChanges::new(&changes, &newest())).await?.items;
-    let data = data(&trend, &changes);
+    let found = state.queries.ask(scope, at, ListChanges::new(&changes, &newest())).await?;
+    let mut data = data(&trend, &found.items);
+    // What is cut off lies before the oldest mark.
+    let oldest = found.items.last().map(|entry| entry.entry.observed_at);
+    if let Some(oldest) = oldest.filter(|oldest| found.metadata.next.is_some() && shown <= *oldest) {
+        let mut beside = beside(state, scope, (at, &changes), (window.since, shown, oldest)).await?;
+        let marked = found.items.iter().rev().find(|entry| entry.entry.observed_at > shown);
+        beside[1] = beside[1].take().or_else(|| marked.map(happened));
+        data.beside = Some(beside);
+    }
     Ok(Some(Rail::new(request, window, &data, shown).changing(&parameters(&filter))))
+}
+
+/// What happened last before what is shown, and first after it: as lists are of the newest first, the span after it is halved
+/// until a list holds all of its beginning.
+async fn beside(
+    state: &AppState,
+    scope: &Scope,
+    (at, changes): (At, &ChangesFilter),
+    (since, shown, oldest): (Timestamp, Timestamp, Timestamp),
+) -> Result<[Option<Happened>; 2], Problem> {
+    let between = |since: Timestamp, until: Timestamp| ChangesFilter {
+        since: Some(At::Time(since)),
+        until: Some(At::Time(until)),
+        ..changes.clone()
+    };
+    let instant = Duration::from_micros(1);
+    let before = between(since, shown.minus(instant));
+    let before = state.queries.ask(scope, at, ListChanges::new(&before, &newest())).await?.items;
+    let (mut from, mut until, mut next) = (shown.plus(instant), oldest, None);
+    for _ in 0..HALVES {
+        if from > until {
+            break;
+        }
+        let found = state.queries.ask(scope, at, ListChanges::new(&between(from, until), &newest())).await?;
+        match found.items.last() {
+            Some(first) => {
+                next = Some(happened(first));
+                if found.metadata.next.is_none() {
+                    break;
+                }
+            }
+            // All of it lies in the later half.
+            None => {
+                (from, until) = (until.plus(instant), until.plus(until.since(from)).min(oldest));
+                continue;
+            }
+        }
+        until = from.plus(until.since(from) / 2);
+    }
+    Ok([before.first().map(happened), next])
 }
 
 fn data(trend: &Trend, changes: &[FeedEntry]) -> RailData {
@@ -75,6 +126,7 @@ fn data(trend: &Trend, changes: &[FeedEntry]) -> RailData {
         parts: counted().map(part).collect(),
         happened: changes.iter().take(MARKS).map(happened).collect(),
         gaps,
+        beside: None,
     }
 }
 

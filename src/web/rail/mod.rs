@@ -15,7 +15,7 @@ pub(super) use span::{SPAN, Span, Window};
 use self::span::OFFERED;
 use super::shell::Badge;
 use crate::format::{clock_time, entry_subject, entry_words, grouped, lasted, visible};
-use crate::http::params::{AT, CONTINUE, Parameter};
+use crate::http::params::{AT, Parameter};
 use crate::http::request::Request;
 use strandline_model::{Health, HealthCounts, Timestamp, attention};
 use strandline_protocol::{Bucket, Entry, Snapshot, Timeline};
@@ -60,6 +60,8 @@ pub(super) struct RailData {
     pub(super) parts: Vec<Part>,
     pub(super) happened: Vec<Happened>,
     pub(super) gaps: Vec<(Timestamp, Timestamp)>,
+    /// What happened last before what is shown, and first after it, where the marks may not reach so far.
+    pub(super) beside: Option<[Option<Happened>; 2]>,
 }
 
 impl RailData {
@@ -69,11 +71,6 @@ impl RailData {
             let mut counts = HealthCounts::default();
             *counts.slot(interval.health) += 1;
             Course { from: interval.from, until: interval.until.unwrap_or(timeline.until), counts }
-        };
-        let entry = |entry: &Entry| Happened {
-            time: entry.observed_at,
-            class,
-            words: visible(&format!("{} {}", entry_subject(entry), entry_words(entry))).into_owned(),
         };
         let in_part = |bucket: &Bucket| Happened {
             time: bucket.until,
@@ -86,13 +83,22 @@ impl RailData {
             courses: timeline.health.intervals.iter().rev().map(course).collect(),
             parts: timeline.buckets.iter().map(part).collect(),
             happened: match all {
-                true => timeline.entries.iter().map(entry).collect(),
+                true => timeline.entries.iter().map(|entry| happened(entry, class)).collect(),
                 false => {
                     timeline.buckets.iter().filter(|one| one.tally.deployments > 0).map(in_part).collect()
                 }
             },
             gaps: timeline.gaps.iter().map(gap).collect(),
+            beside: None,
         }
+    }
+}
+
+fn happened(entry: &Entry, class: &'static str) -> Happened {
+    Happened {
+        time: entry.observed_at,
+        class,
+        words: visible(&format!("{} {}", entry_subject(entry), entry_words(entry))).into_owned(),
     }
 }
 
@@ -151,7 +157,7 @@ pub(super) struct Rail {
     /// Where what is shown lies; none where that is not in the window.
     pub(super) cursor: Option<String>,
     pub(super) offers: Vec<Offer>,
-    /// The mark before what is shown, and the one after it.
+    /// What happened before what is shown, and after it.
     pub(super) previous: Option<(String, String)>,
     pub(super) next: Option<(String, String)>,
     /// The page at a time, and with another span: `{at}`, `{from}` and `{to}` stand for instants.
@@ -201,7 +207,14 @@ impl Rail {
         }
         let mut happened: Vec<_> = data.happened.iter().collect();
         happened.sort_by_key(|one| one.time);
-        let named = |one: &&Happened| (at(one.time), format!("{}: {}", clock_time(one.time), one.words));
+        let named = |one: &Happened| (at(one.time), format!("{}: {}", clock_time(one.time), one.words));
+        let [previous, next] = match &data.beside {
+            Some([previous, next]) => [previous.as_ref(), next.as_ref()],
+            None => [
+                happened.iter().rev().find(|one| one.time < shown).copied(),
+                happened.iter().find(|one| one.time > shown).copied(),
+            ],
+        };
         let mark = |one: &&Happened| {
             let x = window.place(one.time);
             stop(x, x, one.time, one.class, format!("{}: {}", clock_time(one.time), one.words))
@@ -223,8 +236,8 @@ impl Rail {
             ticks: window.ticks().into_iter().map(|(place, name)| (percent(place), name)).collect(),
             cursor: (window.since <= shown && shown <= window.until).then(|| percent(window.place(shown))),
             offers: OFFERED.iter().map(offer).collect(),
-            previous: happened.iter().rev().find(|one| one.time < shown).map(named),
-            next: happened.iter().find(|one| one.time > shown).map(named),
+            previous: previous.map(named),
+            next: next.map(named),
             at: address(request, &[(AT, placeholder)]),
             zoom: address(request, &[(SPAN, span)]),
             compare: None,
@@ -255,8 +268,7 @@ pub(super) fn shown(request: &Request, snapshot: &Snapshot, now: Timestamp) -> T
 
 /// The same page with other parameters; placeholders stay as they are.
 fn address(request: &Request, changes: &[(Parameter, Option<&str>)]) -> String {
-    let changes: Vec<_> = changes.iter().copied().chain([(CONTINUE, None)]).collect();
-    let query = request.query.with(&changes);
+    let query = request.query.with(changes);
     let query = query.replace("%7B", "{").replace("%7D", "}").replace("%3A", ":").replace("%2F", "/");
     format!("{}{query}", request.context.path)
 }
