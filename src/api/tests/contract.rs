@@ -145,6 +145,11 @@ fn every_operation_says_who_may_ask_and_what_it_takes() {
             let documented = operation["responses"].get(status).is_some();
             assert_eq!(documented, refused.contains(&status), "{method} {path}: {status}");
         }
+        let vital = ROUTES.iter().any(|route| route.path == path && route.vital);
+        for (status, wanted) in [("405", true), ("406", method == "GET"), ("429", !vital)] {
+            let documented = operation["responses"].get(status).is_some();
+            assert_eq!(documented, wanted, "{method} {path}: {status}");
+        }
         let parameters = operation["parameters"].as_array().into_iter().flatten();
         let at = parameters.into_iter().any(|one| {
             let moments = ["#/components/parameters/At", "#/components/parameters/WatchFrom"];

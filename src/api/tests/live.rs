@@ -82,7 +82,9 @@ async fn every_documented_status_is_seen_and_is_as_documented() {
     let mut unseen = Vec::new();
     // What GraphQL promises is provoked in `graphql`, with bodies.
     for (path, method, operation) in operations().filter(|(path, ..)| *path != super::graphql::PATH) {
-        for (expected, _) in operation["responses"].as_object().into_iter().flatten() {
+        // That a path has no other methods is seen of all of them below.
+        let statuses = operation["responses"].as_object().into_iter().flatten();
+        for (expected, _) in statuses.filter(|(expected, _)| *expected != "405") {
             if OUT_OF_REACH.iter().any(|(at, status, _)| *at == path && status == expected) {
                 continue;
             }
@@ -149,6 +151,10 @@ async fn every_path_answers_the_methods_that_the_document_names() {
             let value: Value = serde_json::from_str(body(&refused)).unwrap_or_default();
             let found = violations(document(), problem, &value);
             assert!(found.is_empty() && value["code"] == "method_not_allowed", "{path}: {found:?} {refused}");
+            for (method, operation) in item.as_object().into_iter().flatten() {
+                let response = meant(&operation["responses"]["405"]);
+                assert!(response["headers"]["Allow"].is_object(), "{method} {path}: {operation}");
+            }
         }
     }
 }

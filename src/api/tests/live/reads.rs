@@ -279,6 +279,18 @@ pub(super) fn malformed(path: &str) -> Option<String> {
     (target != path).then_some(target)
 }
 
+/// What is answered whatever becomes of the view.
+const READS_NO_VIEW: [&str; 8] = [
+    "/api/v1/views",
+    "/api/v1/openapi.json",
+    "/openapi.yaml",
+    "/api/v1/rebuild",
+    "/api/v1/tokens",
+    "/api/v1/whoami",
+    "/api/v1/login",
+    "/api/v1/relist",
+];
+
 /// How to provoke a status, with the code of the problem; the empty one where there is none.
 pub(super) async fn provoke(servers: &Servers, path: &str, expected: &str) -> Vec<(Ask, &'static str)> {
     let plain = get(there(path));
@@ -334,6 +346,7 @@ pub(super) async fn provoke(servers: &Servers, path: &str, expected: &str) -> Ve
             vec![(get("/api/v1/deployments/600"), "ambiguous_deployment")]
         }
         "409" => vec![(get(path.replace("{uid}", "twin") + mandatory(path)), "ambiguous_uid")],
+        "406" => vec![(Ask { headers: "accept: image/png\r\n".into(), ..plain }, "not_acceptable")],
         "410" => {
             let compacted = |query: &str| Ask {
                 whom: Whom::Compacted,
@@ -355,7 +368,12 @@ pub(super) async fn provoke(servers: &Servers, path: &str, expected: &str) -> Ve
             let ask = Ask { whom: Whom::Building, ..plain };
             vec![(Ask { headers: "accept: application/json\r\n".into(), ..ask.clone() }, ""), (ask, "")]
         }
-        "503" => vec![(Ask { whom: Whom::Building, ..plain }, "view_building")],
+        "429" => vec![(Ask { whom: Whom::Full, ..plain }, "too_many_requests")],
+        "503" => {
+            let crowded = (Ask { whom: Whom::Crowded, ..plain.clone() }, "too_many_connections");
+            let building = (Ask { whom: Whom::Building, ..plain }, "view_building");
+            if READS_NO_VIEW.contains(&path) { vec![crowded] } else { vec![building, crowded] }
+        }
         other => panic!("say how to provoke {other}"),
     }
 }

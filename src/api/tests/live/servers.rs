@@ -11,6 +11,7 @@ use crate::api::routes;
 use crate::app::{ClusterLists, CurrentPresentation, Presentation};
 use crate::catalog::{CatalogWriter, QuotaConfig};
 use crate::http::auth::{AccessConfig, TokenConfig, TokenHash};
+use crate::http::{Load, LoadLimits};
 use strandline_clock::{Clock, SystemClock};
 use strandline_log::Appender;
 use strandline_model::{
@@ -59,6 +60,10 @@ pub(super) enum Whom {
     ReadOnly,
     /// Lets nobody write, as often as that is.
     Hurried,
+    /// Has as much under way of everybody as one may have.
+    Full,
+    /// Has a place for no connection.
+    Crowded,
     /// Can be reached by others, and wants tokens.
     Guarded,
     /// Can be reached by others, and has no tokens.
@@ -122,6 +127,8 @@ impl Servers {
             (Whom::ReadOnly, AppState { catalog: CatalogWriter::new(&refusing), ..whole() }),
             (Whom::Hurried, AppState { catalog: catalog.clone().with_quotas(hurried), ..whole() }),
             (Whom::Guarded, AppState { access: guarded, ..whole() }),
+            (Whom::Full, whole()),
+            (Whom::Crowded, whole()),
             (Whom::Open, AppState { access: access(&[], false), ..whole() }),
             (Whom::Whole, whole()),
             (Whom::Compacted, state(compacted.queries.clone(), Arc::new(Ready(true)))),
@@ -130,7 +137,12 @@ impl Servers {
         ];
         let mut by = BTreeMap::new();
         for (whom, state) in states {
-            by.insert(whom, server(routes(&state), |_| {}).await);
+            let limits = match whom {
+                Whom::Full => LoadLimits { requests_each: 0, ..LoadLimits::default() },
+                Whom::Crowded => LoadLimits { connections: 0, ..LoadLimits::default() },
+                _ => LoadLimits::default(),
+            };
+            by.insert(whom, server(routes(&state), |options| options.load = Load::new(limits)).await);
         }
         Servers { by, _worlds: [world, compacted], _appenders: [appender, refusing] }
     }

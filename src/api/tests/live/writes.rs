@@ -212,8 +212,15 @@ pub(super) fn provoke(path: &str, method: &str, expected: &str) -> Vec<(Ask, &'s
             let content = r#"{"project": "shop/db", "environment": "held", "kubernetes": {"agent": "ops/agents:prod"}}"#;
             (vec![Ask { content: content.into(), ..plain }], "unknown_agent")
         }
-        "429" => (vec![Ask { whom: Whom::Hurried, ..plain }], "write_rate_exceeded"),
+        "429" => {
+            let full = (Ask { whom: Whom::Full, ..plain.clone() }, "too_many_requests");
+            let hurried = (Ask { whom: Whom::Hurried, ..plain }, "write_rate_exceeded");
+            return vec![full, hurried];
+        }
         "500" => (vec![Ask { whom: Whom::Broken, ..plain }], "storage"),
+        "503" if matches!(path, REBUILD | RELIST) => {
+            (vec![Ask { whom: Whom::Crowded, ..plain }], "too_many_connections")
+        }
         "503" => (vec![Ask { whom: Whom::ReadOnly, ..plain }], "log_read_only"),
         other => panic!("say how to provoke {other}"),
     };
