@@ -69,21 +69,54 @@ pub fn instead(given: &str, candidates: &[&str], of: &str) -> String {
 /// The longest text that anybody may have meant to be one of ours, in bytes; comparing takes the product of two lengths.
 const GIVEN_MAX: usize = 512;
 
-/// The candidate that a slip of the finger may have meant.
+/// The candidate that a slip of the finger may have meant: at most a third of the longer of both is typed otherwise, not
+/// counting capitals. Of less alike words none is a slip for the other, least of all of short ones, such as `eu` for `us`.
 pub fn closest<'a>(given: &str, candidates: &[&'a str]) -> Option<&'a str> {
     if given.len() > GIVEN_MAX {
         return None;
     }
-    let close = |distance: usize| distance <= 2 || distance * 3 <= given.len();
-    let length = given.chars().count();
-    // No distance is less than the difference of the lengths, which is told without comparing.
-    let alike = candidates.iter().filter(|candidate| close(candidate.chars().count().abs_diff(length)));
-    let near = alike.map(|candidate| (osa_distance(given, candidate), *candidate)).min()?;
-    close(near.0).then_some(near.1)
+    let (length, lower) = (given.chars().count(), given.to_lowercase());
+    let distance = |candidate: &str| {
+        let its_length = candidate.chars().count();
+        let close = |distance: usize| distance * 3 <= length.max(its_length);
+        // No distance is less than the difference of the lengths, which is told without comparing.
+        let may_be_close = close(its_length.abs_diff(length));
+        let distance = may_be_close.then(|| osa_distance(&lower, &candidate.to_lowercase()));
+        distance.filter(|distance| close(*distance))
+    };
+    let alike = candidates.iter().filter_map(|candidate| Some((distance(candidate)?, *candidate)));
+    alike.min().map(|(_, candidate)| candidate)
 }
 
 /// What a panic says of itself.
 pub fn panic_text(panic: &(dyn std::any::Any + Send)) -> &str {
     let text = panic.downcast_ref::<&str>().copied();
     text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no panic message")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_suggested_is_alike() {
+        for (given, candidates, expected) in [
+            ("uss", &["eu", "us"][..], Some("us")),
+            ("eu", &["us", "ap"], None),
+            ("x", &["us", "y"], None),
+            ("prd", &["prod", "web"], Some("prod")),
+            ("oen", &["one", "two"], Some("one")),
+            ("staging", &["testing", "stating"], Some("stating")),
+            ("degraded", &["Degraded", "Healthy"], Some("Degraded")),
+            ("EU", &["eu", "us"], Some("eu")),
+            ("web", &["api", "db"], None),
+            ("spec", &["kind", "name"], None),
+            ("namespcae", &["name", "namespace"], Some("namespace")),
+            ("shop.web.prodction", &["shop.web.production", "shop.web.staging"], Some("shop.web.production")),
+            ("", &["a", ""], Some("")),
+            ("anything", &[], None),
+        ] {
+            assert_eq!(closest(given, candidates), expected, "{given}");
+        }
+    }
 }
