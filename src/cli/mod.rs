@@ -22,6 +22,7 @@ mod doctor;
 mod edges;
 mod error;
 mod events;
+mod field_path;
 mod follow;
 mod forget;
 mod habits;

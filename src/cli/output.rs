@@ -80,7 +80,7 @@ pub(super) fn width() -> Option<usize> {
 /// An answer in a form that its JSON decides; none for those that each command makes itself.
 pub(super) fn document(output: &OutputArgs, value: &Value) -> Option<Result<String, CliError>> {
     match &output.output {
-        OutputFormat::JsonPath(template) => Some(template.render(value)),
+        OutputFormat::JsonPath(template) => Some(template.render(value, io::stdout().is_terminal())),
         OutputFormat::CustomColumns(columns) => {
             let paint = Paint::for_stdout(output.color);
             Some(columns.table(value).map(|table| table.render(paint, !output.no_headers)))

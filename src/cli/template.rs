@@ -7,125 +7,9 @@ use std::str::FromStr;
 use serde_json::Value;
 
 use super::error::{CliError, Exit};
+use super::field_path::FieldPath;
 use super::table::{Cell, Table};
 use crate::format::visible;
-use strandline_object::json::{Budget, Path};
-
-/// How many values one path may look at: more than any answer has, and less than a path that multiplies them.
-const VALUES_MAX: usize = 50_000_000;
-
-/// A JSON path as kubectl takes it: `.a.b`, `a.b`, `{.a.b}` or `$.a.b`; a dot within a name is written `\.`.
-#[derive(Clone, Debug, PartialEq)]
-pub struct FieldPath {
-    text: String,
-    path: Path,
-}
-
-impl FromStr for FieldPath {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let bare = text.strip_prefix('{').and_then(|inner| inner.strip_suffix('}')).unwrap_or(text).trim();
-        let wrong = |why: &str| format!("`{text}` {why}; write a path such as .health.state");
-        if bare.is_empty() {
-            return Err(wrong("is empty"));
-        }
-        let standard = standard_path(bare).ok_or_else(|| wrong("has a bracket that is not closed"))?;
-        let path = Path::parse(&standard).map_err(wrong)?;
-        Ok(FieldPath { text: text.to_owned(), path })
-    }
-}
-
-impl FieldPath {
-    fn find<'v>(&self, root: &'v Value) -> Result<Vec<&'v Value>, CliError> {
-        self.path.find(root, &mut Budget(VALUES_MAX)).ok_or_else(|| {
-            CliError::new(format!("reading {}", self.text), "the path looks at too many values")
-                .exit(Exit::Usage)
-        })
-    }
-
-    /// What it finds first.
-    fn first<'v>(&self, root: &'v Value) -> Result<Option<&'v Value>, CliError> {
-        Ok(self.find(root)?.first().copied())
-    }
-}
-
-/// The path as RFC 9535 writes it, in which names with dots or hyphens stand in brackets; none where a bracket is left open.
-fn standard_path(text: &str) -> Option<String> {
-    let mut rest = text.strip_prefix(['$', '@']).unwrap_or(text);
-    let mut out = "$".to_owned();
-    while !rest.is_empty() {
-        if rest.starts_with('[') {
-            let (inside, after) = rest.split_at(closing(rest)? + 1);
-            out.push_str(inside);
-            rest = after;
-            continue;
-        }
-        if let Some(after) = rest.strip_prefix("..") {
-            out.push_str("..");
-            rest = after;
-        } else {
-            rest = rest.strip_prefix('.').unwrap_or(rest);
-            // A dot before a bracket or at the end adds nothing.
-            if !rest.is_empty() && !rest.starts_with('[') && !rest.starts_with('*') && !out.ends_with('.') {
-                let (name, after) = member(rest);
-                out.push_str(&bracketed(&name));
-                rest = after;
-                continue;
-            }
-        }
-        if let Some(after) = rest.strip_prefix('*') {
-            out.push_str(if out.ends_with('.') { "*" } else { ".*" });
-            rest = after;
-        } else if !rest.starts_with('[') && !rest.is_empty() {
-            let (name, after) = member(rest);
-            out.push_str(&bracketed(&name));
-            rest = after;
-        }
-    }
-    Some(out)
-}
-
-/// Up to the next dot or bracket, and what follows.
-fn member(text: &str) -> (String, &str) {
-    let mut name = String::new();
-    let mut chars = text.char_indices();
-    while let Some((at, c)) = chars.next() {
-        match c {
-            '.' | '[' => return (name, text.get(at..).unwrap_or_default()),
-            '\\' => name.extend(chars.next().map(|(_, escaped)| escaped)),
-            _ => name.push(c),
-        }
-    }
-    (name, "")
-}
-
-fn bracketed(name: &str) -> String {
-    let escaped: String = name
-        .chars()
-        .flat_map(|c| matches!(c, '\'' | '\\').then_some('\\').into_iter().chain(std::iter::once(c)))
-        .collect();
-    format!("['{escaped}']")
-}
-
-/// Where the bracket ends with which a text begins.
-fn closing(text: &str) -> Option<usize> {
-    let (mut depth, mut quote, mut escaped) = (0_usize, None, false);
-    for (at, c) in text.char_indices() {
-        match (quote, c) {
-            _ if escaped => escaped = false,
-            (Some(_), '\\') => escaped = true,
-            (Some(open), c) if c == open => quote = None,
-            (Some(_), _) => {}
-            (None, '\'' | '"') => quote = Some(c),
-            (None, '[') => depth += 1,
-            (None, ']') if depth == 1 => return Some(at),
-            (None, ']') => depth -= 1,
-            _ => {}
-        }
-    }
-    None
-}
 
 /// A JSONPath template of kubectl: text, `{.path}`, `{"text"}`, and `{range .path}…{end}`.
 #[derive(Clone, Debug, PartialEq)]
@@ -220,11 +104,20 @@ fn quoted(text: &str) -> Result<String, String> {
 }
 
 impl Template {
-    /// Fills it in.
-    pub(super) fn render(&self, root: &Value) -> Result<String, CliError> {
+    /// Fills it in: for programs byte by byte as kubectl does, for a terminal so that no text can steer it, and with the
+    /// end of the line.
+    pub(super) fn render(&self, root: &Value, on_terminal: bool) -> Result<String, CliError> {
         let mut out = String::new();
         render(&self.0, root, &mut out)?;
-        if !out.is_empty() && !out.ends_with('\n') {
+        if !on_terminal || out.is_empty() {
+            return Ok(out);
+        }
+        let shown = |c: char| match c {
+            '\n' | '\t' => c.to_string(),
+            c => visible(c.encode_utf8(&mut [0; 4])).into_owned(),
+        };
+        let mut out: String = out.chars().map(shown).collect();
+        if !out.ends_with('\n') {
             out.push('\n');
         }
         Ok(out)
@@ -249,10 +142,10 @@ fn render(parts: &[Part], root: &Value, out: &mut String) -> Result<(), CliError
     Ok(())
 }
 
-/// A string as it is but for what would steer a terminal, anything else as JSON.
+/// A string as it is, anything else as JSON.
 fn text_of(value: &Value) -> String {
     match value {
-        Value::String(text) => text.lines().map(visible).collect::<Vec<_>>().join("\n"),
+        Value::String(text) => text.clone(),
         other => other.to_string(),
     }
 }
@@ -319,7 +212,7 @@ pub(super) fn sort_items(answer: &mut Value, path: &FieldPath) -> Result<(), Cli
         items.into_iter().map(|item| Ok((path.first(&item)?.cloned(), item))).collect();
     let mut keyed = keyed?;
     if !keyed.is_empty() && keyed.iter().all(|(key, _)| key.is_none()) {
-        return Err(CliError::new(format!("sorting by {}", path.text), "no item has such a field")
+        return Err(CliError::new(format!("sorting by {path}"), "no item has such a field")
             .hint("`-o json` shows the fields")
             .exit(Exit::Usage));
     }
@@ -357,28 +250,49 @@ mod tests {
     #[test]
     fn templates_are_kubectls() {
         for (template, expected) in [
-            ("{.items[*].id}", "b a c\n"),
-            ("{.items[0].labels.app\\.kubernetes\\.io/name}", "web\n"),
-            ("{.items[0].labels['app.kubernetes.io/name']}", "web\n"),
+            ("{.items[*].id}", "b a c"),
+            ("{.items[0].labels.app\\.kubernetes\\.io/name}", "web"),
+            ("{.items[0].labels['app.kubernetes.io/name']}", "web"),
+            ("{.items[0].labels['app\\.kubernetes\\.io/name']}", "web"),
+            ("{.items[0]['labels'][\"app.kubernetes.io/name\"]}", "web"),
+            ("{.items[?(@.labels.app\\.kubernetes\\.io/name==\"web\")].id}", "b"),
+            ("{.items[?(@.labels['app\\.kubernetes\\.io/name'] == 'web')].id}", "b"),
+            ("{.items[*]['id', 'health.state']}", "b a c Degraded Healthy"),
+            ("{.items[0:2].id} {@.items[0].n}", "b a 10"),
             (
                 "{range .items[*]}{.id}{\"\\t\"}{.health.state}{\"\\n\"}{end}",
                 "b\tDegraded\na\tHealthy\nc\t\n",
             ),
-            ("{range .items[*]}{.id}:{range .targets[*]}{.cluster},{end};{end}", "b:;a:eu,us,;c:;\n"),
-            ("{.items[?(@.health.state==\"Degraded\")].id}", "b\n"),
-            ("{.items[0].health}", "{\"state\":\"Degraded\"}\n"),
-            ("{..cluster}", "eu us\n"),
-            (".items[1].n", "9\n"),
-            ("$.items[-1].id", "c\n"),
-            ("n: {.items[1].n}", "n: 9\n"),
+            ("{range .items[*]}{.id}:{range .targets[*]}{.cluster},{end};{end}", "b:;a:eu,us,;c:;"),
+            ("{.items[?(@.health.state==\"Degraded\")].id}", "b"),
+            ("{.items[0].health}", "{\"state\":\"Degraded\"}"),
+            ("{..cluster}", "eu us"),
+            (".items[1].n", "9"),
+            ("$.items[-1].id", "c"),
+            ("n: {.items[1].n}", "n: 9"),
             ("{.nothing}", ""),
-            ("{ .items[0].id }{'}'}", "b}\n"),
+            ("{ .items[0].id }{'}'}", "b}"),
         ] {
             let parsed: Template = template.parse().unwrap();
-            assert_eq!(parsed.render(&answer()).unwrap(), expected, "{template}");
+            assert_eq!(parsed.render(&answer(), false).unwrap(), expected, "{template}");
         }
         for wrong in ["{.items", "{range .items[*]}{.id}", "{end}", "{.items[}", "{}", "{\"a}", ""] {
             assert!(wrong.parse::<Template>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn programs_get_each_text_as_it_is_and_terminals_none_that_steers_them() {
+        let template: Template = "{.text}".parse().unwrap();
+        for (text, raw, shown) in [
+            ("web", "web", "web\n"),
+            ("a: 1\n\tb\r\n", "a: 1\n\tb\r\n", "a: 1\n\tb\\r\n"),
+            ("\u{1b}[2J\"'", "\u{1b}[2J\"'", "\\u{1b}[2J\"'\n"),
+            ("", "", ""),
+        ] {
+            let answer = json!({ "text": text });
+            assert_eq!(template.render(&answer, false).unwrap(), raw, "{text:?}");
+            assert_eq!(template.render(&answer, true).unwrap(), shown, "{text:?}");
         }
     }
 

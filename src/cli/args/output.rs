@@ -5,7 +5,8 @@ use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use super::super::template::{CustomColumns, FieldPath, Template};
+use super::super::field_path::FieldPath;
+use super::super::template::{CustomColumns, Template};
 use super::address::AddressArgs;
 use super::values::{number, time};
 use strandline_model::At;
