@@ -6,15 +6,15 @@ use clap::{CommandFactory, FromArgMatches};
 use strandline::cli::{self, Cli};
 use strandline_sqlite::keep_private;
 
-/// The command; what is wrong with it is printed, and ends the program.
-fn parsed() -> Cli {
+/// The command, or what is wrong with it.
+fn parsed() -> Result<Cli, clap::Error> {
     let args = cli::reorder(std::env::args_os());
     let mut command = Cli::command();
     if cli::is_kubectl_plugin(args.first().map(AsRef::as_ref)) {
         command = command.bin_name("kubectl strandline");
     }
-    let matches = command.get_matches_from(args);
-    Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
+    let matches = command.try_get_matches_from_mut(args)?;
+    Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
 }
 
 fn main() -> ExitCode {
@@ -22,13 +22,10 @@ fn main() -> ExitCode {
     match cli::answer_shell() {
         Ok(true) => return ExitCode::SUCCESS,
         Ok(false) => {}
-        Err(error) => error.exit(),
+        Err(error) => return cli::refused(&error),
     }
-    match cli::run(&parsed()) {
-        Ok(outcome) => outcome.into(),
-        Err(error) => {
-            eprintln!("{}", error.lines());
-            error.exit.into()
-        }
+    match parsed() {
+        Ok(command) => cli::ended(cli::run(&command)),
+        Err(error) => cli::refused(&error),
     }
 }

@@ -10,6 +10,7 @@ use super::line;
 use super::output::{Paint, document, write};
 use super::query::{Add, Parameters};
 use super::table::Table;
+use super::stderr::note;
 use super::template::sort_items;
 use super::views::{Listed, table};
 use crate::format::{moment, visible};
@@ -46,7 +47,7 @@ pub(super) async fn print_at<T: Listed + DeserializeOwned>(
     let gaps = line::gaps(&answer.metadata, now);
     let odd = answer.value.warnings();
     for warning in gaps.iter().map(String::as_str).chain(odd.iter().map(String::as_str)) {
-        eprintln!("warning: {}", visible(warning));
+        note!("warning: {}", visible(warning));
     }
     print_time(list, &answer.metadata);
     write(&listing(&[answer.value], &list.output, now))
@@ -87,11 +88,11 @@ pub(super) async fn print_list<T: Listed + DeserializeOwned>(
     let page: Page<T> = typed(&what, value)?;
     let now = reference(&list.server, &page.metadata.snapshot);
     for gap in line::gaps(&page.metadata.snapshot, now) {
-        eprintln!("warning: {gap}");
+        note!("warning: {gap}");
     }
     print_time(list, &page.metadata.snapshot);
     if page.items.is_empty() {
-        eprintln!("No {nouns} found.");
+        note!("No {nouns} found.");
         return Ok(());
     }
     write(&listing(&page.items, &list.output, now))
@@ -120,7 +121,7 @@ fn understood(what: &str, value: &Value) -> Result<(), CliError> {
 /// What `2h` meant is known only now; scripts that ask for names or documents have no use for it.
 pub(super) fn print_time(list: &ListArgs, snapshot: &Snapshot) {
     if list.server.at.is_some_and(|at| at != At::Now) && list.output.output != OutputFormat::Name {
-        eprintln!("as of {}", line::moment(snapshot));
+        note!("as of {}", line::moment(snapshot));
     }
 }
 

@@ -7,6 +7,7 @@ use serde_json::json;
 use super::args::{BackupArgs, RestoreArgs};
 use super::error::{CliError, Exit};
 use super::output::{report_text, write};
+use super::stderr::note;
 use crate::backup::{self, BackupError, LastBackup, Manifest};
 use crate::format::{clock_time, in_bytes, visible};
 use strandline_clock::{Clock, SystemClock};
@@ -19,7 +20,7 @@ pub(super) fn backup(args: &BackupArgs) -> Result<(), CliError> {
     let took_ms = begun.elapsed().as_millis() as u64;
     if let Err(error) = LastBackup::from(&manifest).write(&args.data) {
         let data = args.data.display().to_string();
-        eprintln!(
+        note!(
             "strandline: the backup is whole, but {} does not take a note of it ({error}): \
              strandline_backup_last_success_timestamp_seconds stays as it was",
             visible(&data)

@@ -7,6 +7,7 @@ use super::args::{LeftBehindArgs, OutputFormat};
 use super::client::Client;
 use super::error::CliError;
 use super::output::{document, write};
+use super::stderr::note;
 use super::table::Cell;
 use super::views::Listed;
 use crate::format::{age, clock_time, visible};
@@ -174,7 +175,7 @@ pub(super) async fn left_behind(args: &LeftBehindArgs) -> Result<(), CliError> {
     let answer: Answer<LeftBehind> = typed(&what, value)?;
     let now = reference(&args.server, &answer.metadata);
     if args.output.output != OutputFormat::Name {
-        eprintln!("{}", summary(&args.environment, &answer.value, now));
+        note!("{}", summary(&args.environment, &answer.value, now));
     }
     match answer.value.namespaces.as_slice() {
         [] => Ok(()),

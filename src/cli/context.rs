@@ -7,6 +7,7 @@ use super::contexts::{self, Context, Contexts, Locked};
 use super::error::CliError;
 use super::output::{Paint, report_text, write};
 use super::runtime::runtime;
+use super::stderr::note;
 use super::table::{Cell, Table};
 
 /// Runs the command.
@@ -16,7 +17,7 @@ pub(super) fn run(command: &ContextCommand) -> Result<(), CliError> {
         ContextCommand::List { output } => {
             let all = contexts::read(&path)?;
             if all.contexts.is_empty() {
-                eprintln!("No contexts found; log in with \"strandline login --server URL\".");
+                note!("No contexts found; log in with \"strandline login --server URL\".");
             }
             write(&report_text(*output, &document(&all), || table(&all))?)
         }

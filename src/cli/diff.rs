@@ -12,6 +12,7 @@ use super::output::{Paint, json_text, write, yaml_text};
 use super::query::{Add, Parameters};
 use super::runtime::runtime;
 use crate::format::{change_sign, environment_diff, printed, resource_diff, visible};
+use super::stderr::note;
 use strandline_clock::{Clock, SystemClock};
 use strandline_model::EnvironmentId;
 use strandline_object_diff::{Line, Mark};
@@ -105,7 +106,7 @@ async fn of_environment(args: &DiffArgs, environment: &EnvironmentId) -> Result<
         _ => write(&painted(&environment_diff(&diff), Paint::for_stdout(args.color)))?,
     }
     if diff.metadata.next.is_some() {
-        eprintln!("… more differences not shown; omit --limit to show all");
+        note!("… more differences not shown; omit --limit to show all");
     }
     Ok(!diff.is_empty())
 }

@@ -10,6 +10,7 @@ use super::kinds::selected;
 use super::output::{report_text, write};
 use super::progress::Progress;
 use super::runtime::runtime;
+use super::stderr;
 use crate::doctor::{self, Manifest, Report};
 use crate::format::visible;
 use crate::service::{self, ServiceError};
@@ -47,7 +48,7 @@ pub(super) fn run(args: &DoctorArgs) -> Result<(), CliError> {
     match args.rbac {
         Some(width) => {
             // YAML alone on standard output, so that it can be piped into kubectl.
-            eprint!("{}", text(&report));
+            stderr::text(format_args!("{}", text(&report)));
             write(&roles(&report, width))?;
         }
         None => print(args, &report)?,

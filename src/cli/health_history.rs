@@ -9,6 +9,7 @@ use super::line::{Style, moment};
 use super::output::{Paint, drawing, write};
 use super::query::Add;
 use super::runtime::runtime;
+use super::stderr::note;
 use super::table::{Cell, Table};
 use crate::format::{clock_time, lasted, shares, sign, visible, worsened};
 use strandline_protocol::{Answer, HealthHistory, HealthInterval};
@@ -44,7 +45,7 @@ async fn show(args: &HealthArgs) -> Result<(), CliError> {
     write(&printed(&subject, &answer, form))?;
     // Scripts that read the table must not take this for a row of it.
     if answer.value.truncated {
-        eprintln!("… earlier intervals not shown; raise --limit to show more");
+        note!("… earlier intervals not shown; raise --limit to show more");
     }
     Ok(())
 }

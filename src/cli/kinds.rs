@@ -10,6 +10,7 @@ use super::error::{CliError, Exit};
 use super::output::{document, write};
 use super::runtime::runtime;
 use super::serve::load;
+use super::stderr::note;
 use super::table::Cell;
 use super::views::Listed;
 use crate::config::{ClusterConfig, Config};
@@ -87,10 +88,7 @@ async fn ask(cluster: &ClusterConfig) -> (&str, Result<KindList, Trouble>) {
 fn print<T: Listed + Serialize>(rows: &[T], failed: &[Failed], args: &KindsArgs) -> Result<(), CliError> {
     for failure in failed {
         let group = failure.group.as_ref().map(|group| format!(", group {group}")).unwrap_or_default();
-        eprintln!(
-            "warning: {}",
-            visible(&format!("cluster {}{group}: {}", failure.cluster, failure.message))
-        );
+        note!("warning: {}", visible(&format!("cluster {}{group}: {}", failure.cluster, failure.message)));
     }
     match document(&args.output, &json!({"items": rows, "metadata": {"failed": failed}})) {
         Some(text) => write(&text?),

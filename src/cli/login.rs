@@ -13,6 +13,7 @@ use super::error::{CliError, Exit};
 use super::oidc::{OidcError, Provider};
 use super::output::write;
 use super::runtime::runtime;
+use super::stderr::{self, note};
 use super::whoami::role;
 use crate::format::visible;
 use crate::http::auth::is_trustworthy;
@@ -130,18 +131,14 @@ impl Place {
         let failed = |error| failed(&issuer, error);
         let provider = Provider::discover(&oidc.issuer, &oidc.client_id, self.ca_file.clone());
         let provider = provider.await.map_err(failed)?;
-        eprintln!("Logging in to {} at {issuer}.", visible(&self.server));
+        note!("Logging in to {} at {issuer}.", visible(&self.server));
         let by_device = match args.flow {
             Some(flow) => flow == LoginFlow::Device,
             None => provider.has_device_flow(),
         };
         if by_device {
             let code = provider.device_code(&oidc.scopes).await.map_err(failed)?;
-            eprintln!(
-                "Open {} and enter the code {}",
-                visible(&code.verification_uri),
-                visible(&code.user_code)
-            );
+            note!("Open {} and enter the code {}", visible(&code.verification_uri), visible(&code.user_code));
             open(
                 code.verification_uri_complete.as_deref().unwrap_or(&code.verification_uri),
                 args.no_browser,
@@ -149,7 +146,7 @@ impl Place {
             return provider.await_device(&code).await.map_err(failed);
         }
         let callback = provider.callback(&oidc.scopes, oidc.redirect_port).await.map_err(failed)?;
-        eprintln!("Open {}", visible(&callback.url));
+        note!("Open {}", visible(&callback.url));
         open(&callback.url, args.no_browser);
         provider.await_browser(callback).await.map_err(failed)
     }
@@ -233,7 +230,7 @@ impl Drop for Silent {
     fn drop(&mut self) {
         if let Some(before) = &self.0 {
             _ = tcsetattr(io::stdin(), OptionalActions::Flush, before);
-            eprintln!();
+            note!("");
         }
     }
 }
@@ -244,7 +241,7 @@ fn token_of_terminal(server: &str) -> Result<TokenText, CliError> {
             .hint("use --token-stdin")
             .exit(Exit::Usage));
     }
-    eprint!("Token for {} (not shown): ", visible(server));
+    stderr::text(format_args!("Token for {} (not shown): ", visible(server)));
     let mut text = String::new();
     let silent = Silent::new();
     let read = io::stdin().read_line(&mut text);

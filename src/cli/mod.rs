@@ -53,6 +53,7 @@ mod relist;
 mod runtime;
 mod search;
 mod serve;
+mod stderr;
 mod table;
 mod template;
 mod timeline;
@@ -80,6 +81,7 @@ pub use args::{
 pub use completion::answer_shell;
 pub use error::{CliError, Exit, Outcome};
 pub use habits::{is_kubectl_plugin, reorder};
+pub use stderr::{ended, refused};
 
 /// Carries out a command.
 ///

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use super::args::{LineFormat, ObjectsArgs};
 use super::error::CliError;
 use super::output::{Paint, write};
+use super::stderr::note;
 use super::table::Table;
 use strandline_object::Object;
 use strandline_object::manifests::{self, Unreadable};
@@ -34,7 +35,7 @@ pub(super) fn look<T: Shown>(args: &ObjectsArgs, see: impl Fn(&Object<'_>) -> T)
         unreadable.extend(problems.into_iter().map(|problem| source.failure(problem)));
     }
     if seen.is_empty() && unreadable.is_empty() {
-        eprintln!("No objects found.");
+        note!("No objects found.");
         return Ok(());
     }
     if !seen.is_empty() {
@@ -126,7 +127,7 @@ pub(super) fn shown<T: Shown>(seen: &[T], args: &ObjectsArgs) -> Result<String, 
 pub(super) fn failures(mut unreadable: Vec<CliError>, seen: usize) -> Result<(), CliError> {
     let Some(last) = unreadable.pop() else { return Ok(()) };
     for failure in unreadable {
-        eprintln!("{}", failure.lines());
+        note!("{}", failure.lines());
     }
     Err(last.hint(format!("the other {seen} objects were processed")))
 }

@@ -7,6 +7,7 @@ use super::error::CliError;
 use super::line;
 use super::output::write;
 use super::query::{Add, Parameters};
+use super::stderr::note;
 use super::table::{Cell, Table};
 use crate::format::{self, age, deployment_time, grouped, several, visible};
 use strandline_model::{At, GroupBy, Timestamp};
@@ -46,13 +47,13 @@ pub(super) async fn overview(args: &OverviewArgs) -> Result<(), CliError> {
     }
     let now = reference(&args.server, &answer.metadata);
     for gap in line::gaps(&answer.metadata, now) {
-        eprintln!("warning: {gap}");
+        note!("warning: {gap}");
     }
     if args.server.at.is_some_and(|at| at != At::Now) {
-        eprintln!("as of {}", line::moment(&answer.metadata));
+        note!("as of {}", line::moment(&answer.metadata));
     }
     if overview.groups.is_empty() {
-        eprintln!("No environments found.");
+        note!("No environments found.");
         return Ok(());
     }
     let csv = args.output.output == OutputFormat::Csv;
@@ -71,7 +72,7 @@ pub(super) async fn overview(args: &OverviewArgs) -> Result<(), CliError> {
         ))?,
         None => write(&groups)?,
     }
-    eprintln!("{}", summary(overview));
+    note!("{}", summary(overview));
     Ok(())
 }
 

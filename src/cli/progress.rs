@@ -1,8 +1,9 @@
 //! How far something is that takes its time: a bar on a terminal, lines elsewhere.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal};
 use std::time::{Duration, Instant};
 
+use super::stderr;
 use crate::format::{grouped, lasted};
 
 /// How often a bar moves.
@@ -48,19 +49,17 @@ impl Progress {
         if self.shown_at.is_none_or(|shown_at| shown_at.elapsed() >= pause) {
             self.shown_at = Some(Instant::now());
             let line = line();
-            // Nobody may be looking; the work continues.
-            let _ = match self.terminal {
-                true => write!(io::stderr(), "\r{} {line}\u{1b}[K", bar(done, all)),
-                false => writeln!(io::stderr(), "{line}"),
-            };
+            match self.terminal {
+                true => stderr::passing(format_args!("\r{} {line}\u{1b}[K", bar(done, all))),
+                false => stderr::passing(format_args!("{line}\n")),
+            }
         }
     }
 
     /// Removes the bar.
     pub(super) fn end(self) {
         if self.terminal && self.shown_at.is_some() {
-            // As above.
-            let _ = write!(io::stderr(), "\r\u{1b}[K");
+            stderr::passing(format_args!("\r\u{1b}[K"));
         }
     }
 }

@@ -7,6 +7,7 @@ use super::error::CliError;
 use super::line;
 use super::output::write;
 use super::query::Add;
+use super::stderr::note;
 use super::table::Cell;
 use super::views::Listed;
 use crate::format::{age, deployment_time, revision};
@@ -28,16 +29,16 @@ pub(super) async fn search(args: &SearchArgs) -> Result<(), CliError> {
     let answer: Answer<SearchResults> = typed(&what, value)?;
     let now = reference(&args.server, &answer.metadata);
     if args.server.at.is_some_and(|at| at != At::Now) && args.output.output != OutputFormat::Name {
-        eprintln!("as of {}", line::moment(&answer.metadata));
+        note!("as of {}", line::moment(&answer.metadata));
     }
     let Found { rows, cut } = Found::of(&answer.value, now);
     if rows.is_empty() {
-        eprintln!("No matches found.");
+        note!("No matches found.");
         return Ok(());
     }
     write(&listing(&rows, &args.output, now))?;
     if !cut.is_empty() {
-        eprintln!("More {} match; --type with --limit shows up to 100 of a type", cut.join(", "));
+        note!("More {} match; --type with --limit shows up to 100 of a type", cut.join(", "));
     }
     Ok(())
 }

@@ -100,6 +100,8 @@ fn log_with_traces(level: &str, exporter: Option<&TraceExporter>) {
     let (filter, mistake) = chosen(std::env::var_os(EnvFilter::DEFAULT_ENV).as_deref(), level);
     // Whoever set up logging before us, as a test may, keeps it.
     let format = tracing_subscriber::fmt::layer().with_ansi(std::io::stderr().is_terminal());
+    // It would say so on standard error, with a macro that panics where that is full or closed.
+    let format = format.log_internal_errors(false);
     // Spans are for traces alone: lines do not name those in which they are written.
     let format = format.with_writer(std::io::stderr).with_filter(filter);
     let traces = exporter.map(TraceExporter::layer);

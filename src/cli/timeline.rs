@@ -8,6 +8,7 @@ use super::error::CliError;
 use super::line::{Style, moment};
 use super::output::{Paint, drawing, width, write};
 use super::query::Add;
+use super::stderr::note;
 use super::table::{Cell, Table};
 use crate::format::{
     Places, age, clock_time, entry_subject, entry_words, grouped, lasted, level, several, sign, visible,
@@ -58,7 +59,7 @@ pub(super) async fn timeline(args: &TimelineArgs) -> Result<(), CliError> {
     write(&drawn(&subject, &page, style, !args.output.no_headers))?;
     // Scripts that read the table must not take this for a row of it.
     if page.metadata.next.is_some() {
-        eprintln!("… more entries not shown; raise --limit, or continue with the page token of -o json");
+        note!("… more entries not shown; raise --limit, or continue with the page token of -o json");
     }
     Ok(())
 }

@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use super::args::{TIMES, TokenArgs};
 use super::error::{CliError, Exit};
+use super::output::write;
 use crate::http::auth::{TOKEN_PREFIX, TokenHash};
 use strandline_model::{At, TimeContext};
 
@@ -43,8 +44,7 @@ struct Entry<'a> {
 /// Makes a token and prints it, then its entry.
 pub(super) fn run(args: &TokenArgs) -> Result<(), CliError> {
     let token = random().map_err(|error| CliError::new("generating a token", error))?;
-    println!("{token}\n\n{}", entry(args, &token, &TIMES)?);
-    Ok(())
+    write(&format!("{token}\n\n{}\n", entry(args, &token, &TIMES)?))
 }
 
 fn random() -> Result<String, getrandom::Error> {

@@ -8,6 +8,7 @@ use serde_json::to_value;
 use super::args::{ExportArgs, ImportArgs, ImportForm};
 use super::error::{CliError, Exit};
 use super::output::{report_text, write};
+use super::stderr::note;
 use crate::format::{clock_time, grouped, in_bytes, visible};
 use crate::transfer::{self, Content, Dump, Exported, Imported, Selection, TransferError};
 use strandline_clock::{Clock, SystemClock};
@@ -36,9 +37,9 @@ pub(super) fn export(args: &ExportArgs) -> Result<(), CliError> {
         _ => transfer::export(&args.data, &selection, now, io::stdout().lock(), Path::new("standard output")),
     };
     let Exported { from, to, complete_from, changes, bytes } = exported.map_err(failure(EXPORTING))?;
-    eprintln!("{} changes, offsets {from} to {to}, {} uncompressed", grouped(changes), in_bytes(bytes));
+    note!("{} changes, offsets {from} to {to}, {} uncompressed", grouped(changes), in_bytes(bytes));
     if complete_from > from {
-        eprintln!(
+        note!(
             "complete from offset {complete_from}; of earlier changes, only the state current at that offset was kept by retention"
         );
     }

@@ -12,6 +12,7 @@ use super::error::{CliError, Exit};
 use super::follow::{AGAIN, Follow};
 use super::output::{Paint, document, write_while_read};
 use super::query::{Add, Parameters};
+use super::stderr::note;
 use super::table::{Cell, Table};
 use super::views::{Listed, table};
 use crate::format::visible;
@@ -141,7 +142,7 @@ impl<'a> Printer<'a> {
             let one: T = typed(self.what, item.clone())?;
             if change == Change::Deleted && !self.typed {
                 // As it was last it is no more; a row of it would look as if it were.
-                eprintln!("{} is no longer in the list", visible(&one.name()));
+                note!("{} is no longer in the list", visible(&one.name()));
                 continue;
             }
             printed.push((change, item, one));

@@ -204,6 +204,21 @@ fn what_a_parser_says_is_said_in_our_words() {
     assert!(wrong.is_empty(), "`diagnostics::of_json` and `diagnostics::of_syntax` say it: {wrong:#?}");
 }
 
+/// The macros panic where the stream is full or closed, and say nothing of what is lost.
+#[test]
+fn the_command_line_prints_by_its_own_helpers() {
+    let mut wrong = Vec::new();
+    for (file, text) in
+        shipped().iter().filter(|(file, _)| file.starts_with("src/cli") || file == "src/main.rs")
+    {
+        for word in ["println!(", "print!("] {
+            let lines = without_tests(text).lines().filter(|line| line.contains(word));
+            wrong.extend(lines.map(|line| format!("{file}: {}", line.trim())));
+        }
+    }
+    assert!(wrong.is_empty(), "`output::write` and `stderr::note` do it: {wrong:#?}");
+}
+
 #[test]
 fn what_is_shipped_does_not_know_that_it_is_tested() {
     let mut wrong = Vec::new();

@@ -14,6 +14,7 @@ use crate::cli::args::TokenText;
 use crate::cli::contexts::{self, Locked, OidcTokens};
 use crate::cli::error::{CliError, Exit};
 use crate::cli::oidc::{OidcError, Provider};
+use crate::cli::stderr::note;
 use strandline_clock::{Clock, SystemClock};
 use strandline_model::Timestamp;
 
@@ -58,7 +59,7 @@ impl Session {
             match self.renew(now).await {
                 Ok(tokens) => state.tokens = tokens,
                 // It holds a little longer, and so does the hope.
-                Err(error) if state.tokens.expires > now => eprintln!("{}", error.lines()),
+                Err(error) if state.tokens.expires > now => note!("{}", error.lines()),
                 Err(error) => return Err(error),
             }
         }
@@ -94,7 +95,7 @@ impl Session {
         tokens.clone_from(&renewed);
         if let Err(error) = locked.write(&all) {
             // The provider takes the old refresh token no more.
-            eprintln!("{}", error.hint("this command goes on; afterwards log in again").lines());
+            note!("{}", error.hint("this command goes on; afterwards log in again").lines());
         }
         Ok(renewed)
     }
