@@ -7,6 +7,7 @@ use super::args::{ListArgs, OutputArgs, OutputFormat, ServerArgs};
 use super::client::Client;
 use super::error::{CliError, Exit};
 use super::line;
+use super::now::now;
 use super::output::{Paint, document, write};
 use super::query::{Add, Parameters};
 use super::table::Table;
@@ -14,7 +15,6 @@ use super::stderr::note;
 use super::template::sort_items;
 use super::views::{Listed, table};
 use crate::format::{moment, visible};
-use strandline_clock::{Clock, SystemClock};
 use strandline_model::{At, Timestamp};
 use strandline_protocol::{Answer, Page, Snapshot};
 use strandline_syntax::diagnostics::of_json;
@@ -147,7 +147,7 @@ pub(super) fn tabular(table: &Table, output: &OutputArgs) -> String {
 /// The moment from which ages count.
 pub(super) fn reference(server: &ServerArgs, snapshot: &Snapshot) -> Timestamp {
     let asked_for_now = server.at.is_none_or(|at| at == At::Now);
-    moment(snapshot, asked_for_now, SystemClock.now())
+    moment(snapshot, asked_for_now, now())
 }
 
 /// An answer as what it is.

@@ -20,9 +20,10 @@ use serde_json::Value;
 
 use super::args::{AddressArgs, ServerArgs};
 use super::error::{CliError, Exit};
-use super::line;
 use super::query::{Parameter, Parameters, with_query};
-use problem::is_unreadable;
+use super::stderr::note;
+use super::{line, now};
+use problem::{is_future, is_unreadable};
 use session::Session;
 use strandline_syntax::diagnostics::of_json;
 use token::bearer;
@@ -66,7 +67,10 @@ impl Client {
         if let Some(end) = client.transport.record_end() {
             // Some commands ask for one thing after the other.
             static NOTE: Once = Once::new();
-            NOTE.call_once(|| eprintln!("{}", line::record_end(data, &end)));
+            if let Some(time) = end.time {
+                now::stop_at(time);
+            }
+            NOTE.call_once(|| note!("{}", line::record_end(data, &end)));
         }
         Ok(client)
     }
@@ -186,6 +190,9 @@ impl Client {
                     "look for damage with `strandline doctor --data {data}`; a damaged view is built anew by \
                      `strandline rebuild --data {data}`"
                 ))
+            }
+            Some(_) if is_future(body) && self.transport.record_end().is_some() => {
+                refused.hint("a data directory that no server uses has the time at which its record ends")
             }
             _ if status == StatusCode::UNAUTHORIZED => self.unauthorized(refused),
             _ => refused,

@@ -8,12 +8,12 @@ use super::args::{DiffArgs, DiffFormat, ServerArgs, Subject};
 use super::client::Client;
 use super::error::{CliError, Exit, Outcome};
 use super::line;
+use super::now::now;
 use super::output::{Paint, json_text, write, yaml_text};
 use super::query::{Add, Parameters};
 use super::runtime::runtime;
-use crate::format::{change_sign, environment_diff, printed, resource_diff, visible};
 use super::stderr::note;
-use strandline_clock::{Clock, SystemClock};
+use crate::format::{change_sign, environment_diff, printed, resource_diff, visible};
 use strandline_model::EnvironmentId;
 use strandline_object_diff::{Line, Mark};
 use strandline_protocol::{Answer, EnvironmentDiff, ResourceDiff, Snapshot};
@@ -130,8 +130,8 @@ fn plain(format: DiffFormat, value: &Value) -> Option<Result<String, CliError>> 
 }
 
 fn warn(snapshot: &Snapshot) {
-    for gap in line::gaps(snapshot, SystemClock.now()) {
-        eprintln!("warning: {gap}");
+    for gap in line::gaps(snapshot, now()) {
+        note!("warning: {gap}");
     }
 }
 

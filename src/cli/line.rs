@@ -119,7 +119,7 @@ pub(super) fn moment(snapshot: &Snapshot) -> String {
 /// Where the record of a data directory ends that no server goes on with.
 pub(super) fn record_end(data: &Path, end: &RecordEnd) -> String {
     let data = data.display();
-    let record = match end.observed_at {
+    let record = match end.time {
         Some(time) => format!("its record ends at {} (offset {})", clock_time(time), end.offset),
         None => "its record is empty".to_owned(),
     };

@@ -37,6 +37,7 @@ mod line;
 mod login;
 mod man;
 mod manifest;
+mod now;
 mod objects;
 mod oidc;
 mod onset;

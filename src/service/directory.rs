@@ -26,7 +26,7 @@ use crate::http::answer_cache::AnswerCache;
 use crate::http::auth::{AccessConfig, LocalAccess};
 use crate::http::respond::Response;
 use crate::http::router::Router;
-use strandline_clock::Clock;
+use strandline_clock::{Clock, ClockReading};
 use strandline_log::{Appender, LogError, LogReader};
 use strandline_model::{Offset, Timestamp};
 use strandline_protocol::{Check, RebuildReport, RelistReport};
@@ -103,8 +103,8 @@ impl DirectoryError {
 pub struct RecordEnd {
     /// The newest offset of the log.
     pub offset: Offset,
-    /// When that was observed; none in an empty log.
-    pub observed_at: Option<Timestamp>,
+    /// Up to when changes were recorded, whether there were any or not; none in an empty log.
+    pub time: Option<Timestamp>,
     /// How many of the newest changes the view lacks.
     pub lag: u64,
 }
@@ -123,7 +123,8 @@ impl std::fmt::Debug for DirectoryReader {
 }
 
 impl DirectoryReader {
-    /// Opens a data directory.
+    /// Opens a data directory. The time of a record that nobody goes on with is its end: what came later is not known, and
+    /// must not pass for time in which nothing happened.
     ///
     /// # Errors
     /// When it is none, or its files cannot be read as they are.
@@ -144,13 +145,18 @@ impl DirectoryReader {
         let newest = log.head()?;
         // The view may hold more than a log that lost its end.
         let head = newest.max(checkpoint);
-        let (lag, observed_at) = (head.get() - checkpoint.get(), log.observed_at(newest)?);
+        let lag = head.get() - checkpoint.get();
+        let end = match served {
+            true => None,
+            false => Some(RecordEnd { offset: head, time: log.recorded_until()?, lag }),
+        };
+        let stopped = end.and_then(|end| end.time).map(|time| Arc::new(ClockReading(time)) as Arc<dyn Clock>);
+        let clock = stopped.as_ref().unwrap_or(clock);
         let status = ViewStatus::new(Watermark::new(head));
         status.checkpoint().set(checkpoint);
         status.set_usable(true);
         let queries = Queries::outside(data, READERS, status, Arc::clone(clock));
         let router = api::routes(&state(queries, clock));
-        let end = (!served).then_some(RecordEnd { offset: head, observed_at, lag });
         Ok(DirectoryReader { router, resting, end })
     }
 
@@ -240,8 +246,12 @@ impl Relisting for NoServer {
 #[expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 mod tests {
     use http::StatusCode;
+    use std::time::Duration;
+
     use strandline_clock::SystemClock;
-    use strandline_log::LogWriter;
+    use strandline_clock::testing::ManualClock;
+    use strandline_log::{Batch, Begin, LogWriter, Phase};
+    use strandline_model::{Kind, WatchKey};
     use strandline_view::Projector;
     use strandline_view::ruleset::RuleSet;
 
@@ -255,6 +265,11 @@ mod tests {
     fn directory() -> tempfile::TempDir {
         let data = tempfile::tempdir().unwrap();
         LogWriter::open(data.path(), clock()).unwrap();
+        at_rest(data)
+    }
+
+    /// The same directory with a view, once nobody uses it.
+    fn at_rest(data: tempfile::TempDir) -> tempfile::TempDir {
         Projector::open(data.path(), RuleSet::default()).unwrap();
         // What reads ahead of the projector ends after it, and who only reads removes no WAL.
         for _ in 0..2_000 {
@@ -277,7 +292,7 @@ mod tests {
     async fn what_is_read_directly_cannot_be_changed() {
         let data = directory();
         let reader = DirectoryReader::open(data.path(), &clock()).unwrap();
-        let end = RecordEnd { offset: Offset::ZERO, observed_at: None, lag: 0 };
+        let end = RecordEnd { offset: Offset::ZERO, time: None, lag: 0 };
         assert_eq!(reader.end(), Some(end));
         assert_eq!(ask(&reader, "GET", "/environments").await.unwrap(), 200);
         for (method, path) in [
@@ -292,6 +307,34 @@ mod tests {
             assert!([403, 404, 405].contains(&status.as_u16()), "{method} {path}: {status}");
         }
         assert_eq!(ask(&reader, "POST", "/rebuild").await.unwrap(), 403);
+    }
+
+    /// The time of a copy from last year is not that of whoever reads it.
+    #[tokio::test]
+    async fn the_clock_of_a_record_stands_where_it_ends() {
+        let data = tempfile::tempdir().unwrap();
+        let manual = Arc::new(ManualClock::default());
+        let begun: Timestamp = "2025-11-20T12:00:00Z".parse().unwrap();
+        manual.set(begun);
+        let (writer, appender) = LogWriter::open(data.path(), manual.clone() as Arc<dyn Clock>).unwrap();
+        let thread = std::thread::spawn(move || writer.run());
+        let watch = WatchKey { cluster: "one".into(), kind: Kind::new("", "Pod"), namespace: String::new() };
+        let epoch = appender.begin(Begin::new(&watch, true)).await.unwrap().epoch;
+        let batch = |phase| Batch { watch: watch.clone(), epoch, phase, observed: Vec::new(), cursor: None };
+        appender.append(batch(Phase::ListEnd)).await.unwrap();
+        // Nothing changes in the time after, which is recorded all the same.
+        manual.pass(Duration::from_secs(600));
+        appender.append(batch(Phase::UpToDate)).await.unwrap();
+        drop(appender);
+        thread.join().unwrap().unwrap();
+        let data = at_rest(data);
+        let end = begun.plus(Duration::from_secs(600));
+        let reader = DirectoryReader::open(data.path(), &clock()).unwrap();
+        assert_eq!(reader.end().unwrap().time, Some(end));
+        for (ahead, status) in [(0, 200), (60, 400)] {
+            let at = end.plus(Duration::from_secs(ahead));
+            assert_eq!(ask(&reader, "GET", &format!("/environments?at={at}")).await.unwrap(), status, "{at}");
+        }
     }
 
     #[tokio::test]

@@ -48,6 +48,18 @@ impl LogReader {
     pub fn watches(&self) -> Result<Vec<(WatchKey, Option<Timestamp>)>, LogError> {
         every_watch(self.connection())
     }
+
+    /// Up to when the log is a record: its newest change was observed then, or a watch was last known to be complete. None
+    /// of an empty log.
+    ///
+    /// # Errors
+    /// When the log cannot be read.
+    pub fn recorded_until(&self) -> Result<Option<Timestamp>, LogError> {
+        let sql = "SELECT max(seen_at) FROM cursor";
+        let seen: Option<Timestamp> =
+            self.connection().prepare_cached(sql)?.query_row([], |row| row.get(0))?;
+        Ok(self.observed_at(self.head()?)?.max(seen))
+    }
 }
 
 /// The same over any connection, in the order of cluster, kind and namespace.

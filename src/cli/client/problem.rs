@@ -35,6 +35,12 @@ pub(super) fn is_unreadable(body: &[u8]) -> bool {
     matches!(problem.code.as_str(), "storage" | "view_building")
 }
 
+/// Whether a problem is that the time asked for is not there yet.
+pub(super) fn is_future(body: &[u8]) -> bool {
+    let problem: ProblemText = serde_json::from_slice(body).unwrap_or_default();
+    problem.code == "future_moment"
+}
+
 /// A problem in the words of the command line.
 pub(in crate::cli) fn refused(
     what: &str,
