@@ -61,16 +61,47 @@ pub(super) async fn listed(
     query: Parameters,
     list: &ListArgs,
 ) -> Result<Value, CliError> {
-    let mut answer = client.list(what, path, query, list.limit).await?;
-    if let Some(path) = &list.sort_by {
-        sort_items(&mut answer, path)?;
+    if list.sort_by.is_some() {
+        return arranged(client, what, path, query, list, |_| {}).await;
     }
-    // A list that was cut must not be taken for a whole one.
+    let answer = client.list(what, path, query, list.limit).await?;
     if list.limit.is_some() && answer["metadata"]["continue"].is_string() {
-        let shown = answer["items"].as_array().map_or(0, Vec::len);
-        eprintln!("{shown} shown, more exist; without --limit all are listed");
+        note_cut(answer["items"].as_array().map_or(0, Vec::len));
     }
     Ok(answer)
+}
+
+/// The same of a list that is chosen from or sorted here: all of it is read, and cut to the limit only then.
+pub(super) async fn arranged(
+    client: &Client,
+    what: &str,
+    path: &str,
+    query: Parameters,
+    list: &ListArgs,
+    arrange: impl FnOnce(&mut Vec<Value>),
+) -> Result<Value, CliError> {
+    let mut answer = client.list(what, path, query, None).await?;
+    if arrange_and_cut(&mut answer, list, arrange)? {
+        note_cut(answer["items"].as_array().map_or(0, Vec::len));
+    }
+    Ok(answer)
+}
+
+/// Arranges a whole list, then cuts it to the limit; whether that took something away.
+fn arrange_and_cut(
+    answer: &mut Value,
+    list: &ListArgs,
+    arrange: impl FnOnce(&mut Vec<Value>),
+) -> Result<bool, CliError> {
+    if let Some(items) = answer["items"].as_array_mut() {
+        arrange(items);
+    }
+    if let Some(path) = &list.sort_by {
+        sort_items(answer, path)?;
+    }
+    let most = list.limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
+    let longer = answer["items"].as_array_mut().filter(|items| items.len() > most);
+    Ok(longer.map(|items| items.truncate(most)).is_some())
 }
 
 /// Asks for a list and prints it.
@@ -102,13 +133,18 @@ pub(super) async fn print_list<T: Listed + DeserializeOwned>(
 pub(super) fn documented(what: &str, output: &OutputArgs, value: &Value) -> Result<bool, CliError> {
     let text = document(output, value).transpose()?;
     text.iter().try_for_each(|text| write(text))?;
+/// A list that was cut must not be taken for a whole one.
+fn note_cut(shown: usize) {
+    note!("{shown} shown, more exist; without --limit all are listed");
+}
+
     understood(what, value)?;
     Ok(text.is_some())
 }
 
 /// Fails where nothing was found because words of the question fit nothing: scripts must not take a slip of the finger for
 /// an environment in which all is well.
-fn understood(what: &str, value: &Value) -> Result<(), CliError> {
+pub(super) fn understood(what: &str, value: &Value) -> Result<(), CliError> {
     let warnings = value["warnings"].as_array().or_else(|| value["metadata"]["warnings"].as_array());
     let messages = warnings.into_iter().flatten().filter_map(|warning| warning["message"].as_str());
     let messages: Vec<&str> = messages.collect();
@@ -162,4 +198,41 @@ pub(super) fn typed<T: DeserializeOwned>(what: &str, value: Value) -> Result<T, 
 /// What every question asks for.
 pub(super) fn parameters(server: &ServerArgs) -> Parameters {
     Parameters::new().add_of(server.at_argument.unwrap_or("--at"), "at", server.at.as_slice())
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+mod tests {
+    use clap::Parser;
+    use serde_json::json;
+
+    use super::super::args::{Cli, Command, GetCommand, ReadCommand};
+    use super::*;
+
+    #[test]
+    fn a_list_is_arranged_before_it_is_cut() {
+        let arranged = |options: &str| {
+            let line = format!("strandline get groups {options}");
+            let parsed = Cli::try_parse_from(line.trim().split(' ')).unwrap().command;
+            let Command::Read(ReadCommand::Get(GetCommand::Groups { list, .. })) = parsed else {
+                panic!("{line}")
+            };
+            let mut answer = json!({"items": [{"n": 3}, {"n": 1}, {"n": 4}, {"n": 2}]});
+            let even_first = |items: &mut Vec<Value>| {
+                items.sort_by_key(|item| item["n"].as_u64().unwrap_or_default() % 2);
+            };
+            let cut = arrange_and_cut(&mut answer, &list, even_first).unwrap();
+            let numbers = answer["items"].as_array().unwrap().iter().filter_map(|item| item["n"].as_u64());
+            (numbers.collect::<Vec<_>>(), cut)
+        };
+        for (options, expected) in [
+            ("", (vec![4, 2, 3, 1], false)),
+            ("--limit 3", (vec![4, 2, 3], true)),
+            ("--limit 4", (vec![4, 2, 3, 1], false)),
+            ("--sort-by .n --limit 2", (vec![1, 2], true)),
+            ("--sort-by .n", (vec![1, 2, 3, 4], false)),
+        ] {
+            assert_eq!(arranged(options), expected, "{options}");
+        }
+    }
 }

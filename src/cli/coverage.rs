@@ -3,12 +3,15 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use super::answers::{documented, listed, listing, parameters, print_time, reference, typed};
+use serde_json::Value;
+
+use super::answers::{arranged, documented, listing, parameters, print_time, reference, typed};
 use super::args::{CoverageArgs, OutputFormat};
 use super::client::Client;
 use super::error::CliError;
 use super::output::write;
 use super::query::{Add, Parameters};
+use super::stderr::note;
 use super::table::Cell;
 use super::views::Listed;
 use crate::format::{age, kind_name, several, visible};
@@ -23,32 +26,32 @@ pub(super) async fn list(args: &CoverageArgs) -> Result<(), CliError> {
         .add("kind", &args.kind)
         .add("state", &args.state);
     let client = Client::reading(&list.server)?;
-    let value = listed(&client, what, "/api/v1/coverage", query, list).await?;
+    let mut all = Vec::new();
+    // Hundreds of kinds are watched; what is not must not be lost among them, nor cut off with them.
+    let gaps_first = |items: &mut Vec<Value>| {
+        items.sort_by_key(|item| item["state"] != "gap");
+        all.clone_from(items);
+    };
+    let value = arranged(&client, what, "/api/v1/coverage", query, list, gaps_first).await?;
     if documented(what, &list.output, &value)? {
         return Ok(());
     }
-    let mut page: Page<WatchCoverage> = typed(what, value)?;
+    let page: Page<WatchCoverage> = typed(what, value)?;
     let now = reference(&list.server, &page.metadata.snapshot);
     print_time(list, &page.metadata.snapshot);
-    // Hundreds of kinds are watched; what is not must not be lost among them.
-    if list.sort_by.is_none() {
-        page.items.sort_by_key(|item| item.state != CoverageState::Gap);
-    }
     if !page.items.is_empty() {
         write(&listing(&page.items, &list.output, now))?;
     }
     if list.output.output != OutputFormat::Name {
         // What is listed may be a part; the sum is of everything that these clusters and kinds are.
-        let all = if args.state.is_empty() && page.metadata.next.is_none() {
-            page.items
-        } else {
+        if !args.state.is_empty() {
             let at = [page.metadata.snapshot.offset];
             let query =
                 Parameters::new().add("at", &at).add("cluster", &args.cluster).add("kind", &args.kind);
-            let value = client.list(what, "/api/v1/coverage", query, None).await?;
-            typed::<Page<WatchCoverage>>(what, value)?.items
-        };
-        eprintln!("{}", summary(&all));
+            let mut value = client.list(what, "/api/v1/coverage", query, None).await?;
+            all = typed(what, value["items"].take())?;
+        }
+        note!("{}", summary(&typed::<Vec<WatchCoverage>>(what, all.into())?));
     }
     Ok(())
 }

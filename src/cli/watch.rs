@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::answers::typed;
+use super::answers::{typed, understood};
 use super::args::{ListArgs, OutputFormat, WatchArgs};
 use super::client::Client;
 use super::error::{CliError, Exit};
@@ -69,6 +69,10 @@ pub(super) async fn watch<T: Listed + DeserializeOwned>(
             }
             answer => answer?,
         };
+        if known.is_none() {
+            // Of a word that fits nothing nothing would ever come.
+            understood(&what, &answer)?;
+        }
         let offset: Offset = typed(&what, answer["metadata"]["offset"].take())?;
         let Value::Array(found) = answer["items"].take() else { return Ok(()) };
         let changes = match &known {

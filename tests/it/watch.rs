@@ -1,6 +1,7 @@
 //! A stream of what changes, over the end of the server that it was begun with.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
@@ -210,6 +211,12 @@ async fn the_command_line_follows_a_list_over_a_restart_until_nobody_reads_it() 
     write(&server, "PUT", "projects/shop%2Fweb", json!({ "id": 42 })).await?;
     write(&server, "PUT", "environments/shop.web.qa", named("qa")).await?;
     server.until("/environments", |answer| items(answer).count() == 1).await?;
+    // A word that fits nothing is refused as it is without -w.
+    for options in [&["--region", "mars"][..], &["--region", "mars", "-w"]] {
+        let mut refused = Printing::start(&server, &[&["get", "env"], options].concat())?;
+        let ended = tokio::time::timeout(Duration::from_secs(60), refused.child.wait()).await??;
+        assert_eq!(ended.code(), Some(3), "{options:?}");
+    }
     let mut rows = Printing::start(&server, &["get", "env", "--output-watch-events", "-w"])?;
     let mut names = Printing::start(&server, &["get", "environments", "--watch-only", "-o", "name"])?;
     for expected in [["EVENT", "NAME"], ["ADDED", "shop.web.qa"]] {
