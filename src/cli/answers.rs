@@ -10,14 +10,14 @@ use super::line;
 use super::now::now;
 use super::output::{Paint, document, write};
 use super::query::{Add, Parameters};
-use super::table::Table;
 use super::stderr::note;
+use super::table::Table;
 use super::template::sort_items;
 use super::views::{Listed, table};
 use crate::format::{moment, visible};
 use strandline_model::{At, Timestamp};
 use strandline_protocol::{Answer, Page, Snapshot};
-use strandline_syntax::diagnostics::of_json;
+use strandline_syntax::diagnostics::{closest, of_json};
 use strandline_syntax::percent_encode;
 
 /// Asks for one thing and prints it as a list of one, with what is odd about it.
@@ -39,6 +39,35 @@ pub(super) async fn print_at<T: Listed + DeserializeOwned>(
     list: &ListArgs,
 ) -> Result<(), CliError> {
     let value = Client::reading(&list.server)?.get(what, path, query).await?;
+    print_value::<T>(what, value, list)
+}
+
+/// Asks for one member of a list that has no route of its own, and prints it as if it had.
+pub(super) async fn print_member<T: Listed + DeserializeOwned>(
+    noun: &str,
+    nouns: &str,
+    id: &str,
+    list: &ListArgs,
+) -> Result<(), CliError> {
+    let what = format!("reading {noun} {id}");
+    let (client, path) = (Client::reading(&list.server)?, format!("/api/v1/{nouns}"));
+    let mut all = client.list(&what, &path, parameters(&list.server), None).await?;
+    let metadata = all["metadata"].take();
+    let Value::Array(items) = all["items"].take() else { return Ok(()) };
+    let Some(mut found) = items.iter().find(|item| item["id"] == id).cloned() else {
+        let ids: Vec<&str> = items.iter().filter_map(|item| item["id"].as_str()).collect();
+        let near = closest(id, &ids).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+        return Err(CliError::new(what, format!("no {noun} `{id}`{near}")).exit(Exit::NotFound));
+    };
+    found["metadata"] = metadata;
+    print_value::<T>(&what, found, list)
+}
+
+fn print_value<T: Listed + DeserializeOwned>(
+    what: &str,
+    value: Value,
+    list: &ListArgs,
+) -> Result<(), CliError> {
     if let Some(text) = document(&list.output, &value) {
         return write(&text?);
     }
@@ -104,6 +133,11 @@ fn arrange_and_cut(
     Ok(longer.map(|items| items.truncate(most)).is_some())
 }
 
+/// A list that was cut must not be taken for a whole one.
+fn note_cut(shown: usize) {
+    note!("{shown} shown, more exist; without --limit all are listed");
+}
+
 /// Asks for a list and prints it.
 pub(super) async fn print_list<T: Listed + DeserializeOwned>(
     nouns: &str,
@@ -113,6 +147,16 @@ pub(super) async fn print_list<T: Listed + DeserializeOwned>(
 ) -> Result<(), CliError> {
     let what = format!("reading {nouns}");
     let value = listed(&Client::reading(&list.server)?, &what, path, query, list).await?;
+    print_page::<T>(nouns, value, list)
+}
+
+/// Prints a list as it was answered.
+pub(super) fn print_page<T: Listed + DeserializeOwned>(
+    nouns: &str,
+    value: Value,
+    list: &ListArgs,
+) -> Result<(), CliError> {
+    let what = format!("reading {nouns}");
     if documented(&what, &list.output, &value)? {
         return Ok(());
     }
@@ -133,11 +177,6 @@ pub(super) async fn print_list<T: Listed + DeserializeOwned>(
 pub(super) fn documented(what: &str, output: &OutputArgs, value: &Value) -> Result<bool, CliError> {
     let text = document(output, value).transpose()?;
     text.iter().try_for_each(|text| write(text))?;
-/// A list that was cut must not be taken for a whole one.
-fn note_cut(shown: usize) {
-    note!("{shown} shown, more exist; without --limit all are listed");
-}
-
     understood(what, value)?;
     Ok(text.is_some())
 }

@@ -7,7 +7,7 @@ use super::overview::declared;
 use super::query::Add;
 use super::table::Cell;
 use super::views::Listed;
-use crate::format::{age, clock_time, entry_subject, grouped};
+use crate::format::{age, clock_time, entry_name, entry_subject, grouped};
 use strandline_model::Timestamp;
 use strandline_protocol::FeedEntry;
 
@@ -49,6 +49,6 @@ impl Listed for FeedEntry {
     }
 
     fn name(&self) -> String {
-        entry_subject(&self.entry)
+        entry_name(&self.entry)
     }
 }

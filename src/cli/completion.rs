@@ -71,9 +71,9 @@ fn with_value(arg: Arg) -> Arg {
         ("PROJECT", _) => names(Names::Projects),
         (_, "project") => names(Names::EnvironmentProjects),
         ("AGENT", _) | (_, "agent") => names(Names::Agents),
-        (_, "cluster") => names(Names::Clusters),
+        ("CLUSTER", _) | (_, "cluster") => names(Names::Clusters),
+        ("GROUP", _) | (_, "group") => names(Names::Groups),
         (_, "region") => names(Names::Regions),
-        (_, "group") => names(Names::Groups),
         (_, "tier") => words(Tier::ALL.map(Tier::as_str).to_vec()),
         (_, "health") => words(Health::ALL.map(Health::as_str).to_vec()),
         (_, "state") if is_of::<EnvironmentState>(&arg) => {

@@ -1,11 +1,15 @@
 //! What Kubernetes' Events said, across environments or of one environment or resource.
 
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
 use super::address::below;
-use super::answers::{parameters, print_list};
+use super::answers::{arranged, parameters, print_list, print_page};
 use super::args::EventsArgs;
+use super::client::Client;
 use super::error::CliError;
 use super::overview::declared;
-use super::query::Add;
+use super::query::{Add, Parameters};
 use super::table::Cell;
 use super::views::Listed;
 use crate::format::age;
@@ -24,13 +28,27 @@ pub(super) async fn list(args: &EventsArgs) -> Result<(), CliError> {
     let of_all_times = args.since.is_none() && args.until.is_none();
     if let Some(id) = args.environment.as_ref().filter(|_| of_all_times) {
         let path = format!("/api/v1/environments/{}/events", percent_encode(id.as_str()));
-        return print_list::<FoldedEvent>("events", &path, query, &args.list).await;
+        return print::<FoldedEvent>(&path, query, args).await;
     }
     let query = declared(query, &args.declared)
         .add("environment", args.environment.as_slice())
         .add("since", args.since.as_slice())
         .add("until", args.until.as_slice());
-    print_list::<FeedEvent>("events", "/api/v1/events", query, &args.list).await
+    print::<FeedEvent>("/api/v1/events", query, args).await
+}
+
+/// Prints what is said of resources in the namespace asked for, or in all.
+async fn print<T: Listed + DeserializeOwned>(
+    path: &str,
+    query: Parameters,
+    args: &EventsArgs,
+) -> Result<(), CliError> {
+    let list = &args.list;
+    let Some(namespace) = &args.namespace else { return print_list::<T>("events", path, query, list).await };
+    let within = |items: &mut Vec<Value>| items.retain(|item| item["namespace"] == **namespace);
+    let client = Client::reading(&list.server)?;
+    let value = arranged(&client, "reading events", path, query, list, within).await?;
+    print_page::<T>("events", value, list)
 }
 
 impl Listed for FoldedEvent {

@@ -10,6 +10,9 @@ use super::args::Cli;
 /// The command that lists resources of the kinds of Kubernetes.
 const RESOURCES: &str = "resources";
 
+/// The command that lists deployments of GitLab.
+const DEPLOYMENTS: &str = "deployments";
+
 /// What kubectl calls Events, which are no resources here.
 const EVENTS: [&str; 3] = ["events", "event", "ev"];
 
@@ -33,6 +36,12 @@ pub fn reorder(given: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
         }
         let rest = words.as_slice();
         match command.find_subcommand(text) {
+            Some(found)
+                if found.get_name() == DEPLOYMENTS && means_kubernetes(command, found, &moved, rest) =>
+            {
+                ordered.extend(get(command, text, rest, moved));
+                return ordered;
+            }
             Some(found) => {
                 ordered.push(word.clone());
                 command = found;
@@ -66,7 +75,7 @@ fn get(get: &Command, word: &str, rest: &[OsString], moved: Vec<OsString>) -> Ve
     if let Some((noun, name)) = word.split_once('/') {
         let is_ours = get.find_subcommand(noun).is_some_and(|found| match found.get_name() {
             // What GitLab numbers is a deployment of GitLab's, what has a name a Deployment of Kubernetes.
-            "deployments" => name.bytes().all(|byte| byte.is_ascii_digit()),
+            DEPLOYMENTS => is_number(name),
             found => found != RESOURCES,
         });
         let words = if is_ours { [noun, name] } else { [RESOURCES, word] };
@@ -102,20 +111,47 @@ fn first_positional(command: &Command, words: &[OsString]) -> Option<usize> {
 
 /// Whether the word after this option is its value; none where neither the command nor one below it has the option.
 fn takes_value(command: &Command, text: &str) -> Option<bool> {
-    let (name, attached) = match text.strip_prefix("--") {
-        Some(long) => (long.split('=').next().unwrap_or(long), long.contains('=')),
-        None => {
-            let short = text.strip_prefix('-')?;
-            (short, short.chars().count() > 1)
+    let wants = |is_meant: &dyn Fn(&&Arg) -> bool| {
+        let arg = option(command, is_meant)?;
+        let optional = arg.get_num_args().is_some_and(|number| number.min_values() == 0);
+        Some((arg.get_action().takes_values(), optional))
+    };
+    if let Some(long) = text.strip_prefix("--") {
+        let name = long.split('=').next().unwrap_or(long);
+        let named =
+            |arg: &&Arg| arg.get_long_and_visible_aliases().is_some_and(|names| names.contains(&name));
+        let (takes, optional) = wants(&named)?;
+        return Some(takes && !optional && !long.contains('='));
+    }
+    // Letters in one word, as in `-Ao wide`: the first that takes a value has the rest of the word for it.
+    let mut letters = text.strip_prefix('-')?.chars();
+    while let Some(letter) = letters.next() {
+        let (takes, optional) = wants(&|arg| arg.get_short() == Some(letter))?;
+        if takes {
+            return Some(!optional && letters.as_str().is_empty());
         }
-    };
-    let is_meant = |arg: &&Arg| match text.starts_with("--") {
-        true => arg.get_long_and_visible_aliases().is_some_and(|names| names.contains(&name)),
-        false => name.chars().next().is_some_and(|short| arg.get_short() == Some(short)),
-    };
-    let arg = option(command, &is_meant)?;
-    let optional = arg.get_num_args().is_some_and(|number| number.min_values() == 0);
-    Some(arg.get_action().takes_values() && !attached && !optional)
+    }
+    Some(false)
+}
+
+/// Whether words have an option that a command does not have and another has.
+fn asks_for(words: &[OsString], other: &Command, than: &Command) -> bool {
+    let mut options = words.iter().filter_map(|word| word.to_str()).filter(|text| is_option(text));
+    options.any(|text| takes_value(than, text).is_none() && takes_value(other, text).is_some())
+}
+
+/// Whether `get deployments` means those of Kubernetes: with a namespace, which those of GitLab have none of, or with a
+/// name that is no number.
+fn means_kubernetes(get: &Command, deployments: &Command, moved: &[OsString], rest: &[OsString]) -> bool {
+    let Some(resources) = get.find_subcommand(RESOURCES) else { return false };
+    let named = first_positional(deployments, rest).and_then(|at| rest.get(at)?.to_str());
+    named.is_some_and(|name| !is_number(name.strip_prefix("deployment/").unwrap_or(name)))
+        || asks_for(moved, resources, deployments)
+        || asks_for(rest, resources, deployments)
+}
+
+fn is_number(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 fn option<'c>(command: &'c Command, is_meant: &dyn Fn(&&Arg) -> bool) -> Option<&'c Arg> {
@@ -173,6 +209,27 @@ mod tests {
             ("get resources -e x", "get resources -e x"),
             ("get -o wide events --group shop", "events -o wide --group shop"),
             ("get ev", "events"),
+            ("get events -n shop", "events -n shop"),
+            ("get -nshop events", "events -nshop"),
+            ("get events -A", "events -A"),
+            ("get pods -Ao wide", "get resources --kind pods -Ao wide"),
+            ("get -Ao wide pods", "get resources --kind pods -Ao wide"),
+            ("get pods -nshop web-0", "get resources pods/web-0 -nshop"),
+            ("get pods -oname -n shop", "get resources --kind pods -oname -n shop"),
+            ("get pods -o=name -n=shop", "get resources --kind pods -o=name -n=shop"),
+            ("get deployments -n shop", "get resources --kind deployments -n shop"),
+            ("get -n shop deployments", "get resources --kind deployments -n shop"),
+            ("get deployments -A", "get resources --kind deployments -A"),
+            ("get deployment api -n shop", "get resources deployment/api -n shop"),
+            ("get deployment api", "get resources deployment/api"),
+            ("get deployment 512", "get deployment 512"),
+            ("get deployment deployment/512", "get deployment deployment/512"),
+            ("get deployments -e shop.web.production", "get deployments -e shop.web.production"),
+            ("get deployments -l team=pay -o wide", "get deployments -l team=pay -o wide"),
+            ("get deployments --by alice --limit 5", "get deployments --by alice --limit 5"),
+            ("get cluster us-east", "get cluster us-east"),
+            ("get cluster/us-east", "get cluster us-east"),
+            ("get group/shop", "get group shop"),
             ("get resource deploy/web", "get resource deploy/web"),
         ] {
             assert_eq!(reordered(given), expected, "{given}");

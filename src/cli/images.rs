@@ -61,7 +61,7 @@ impl Listed for ImageUse {
     }
 
     fn name(&self) -> String {
-        format!("{} {}", self.image, self.environment)
+        format!("environment/{}", self.environment)
     }
 }
 

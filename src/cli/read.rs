@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::address::{self, Address, below};
-use super::answers::{parameters, print_at, print_list, print_one, reference, typed};
+use super::answers::{parameters, print_at, print_list, print_member, print_one, reference, typed};
 use super::args::{
     EnvironmentsArgs, GetCommand, HistoryArgs, ListArgs, OutputFormat, PlaceArgs, ReadCommand, Subject,
     TreeArgs, VersionArgs,
@@ -66,7 +66,13 @@ async fn get(command: &GetCommand) -> Result<(), CliError> {
         GetCommand::Projects { id: None, list } => {
             print_list::<Project>("projects", "/api/v1/projects", parameters(&list.server), list).await
         }
-        GetCommand::Groups { list } => {
+        GetCommand::Groups { id: Some(id), list } => {
+            print_member::<ProjectGroup>("group", "groups", id, list).await
+        }
+        GetCommand::Clusters { id: Some(id), list } => {
+            print_member::<Cluster>("cluster", "clusters", id, list).await
+        }
+        GetCommand::Groups { id: None, list } => {
             print_list::<ProjectGroup>("groups", "/api/v1/groups", parameters(&list.server), list).await
         }
         GetCommand::Agents { id: None, list } => {
@@ -81,7 +87,7 @@ async fn get(command: &GetCommand) -> Result<(), CliError> {
             }
             print_list::<Environment>("environments", "/api/v1/environments", query, &args.list).await
         }
-        GetCommand::Clusters { list } => {
+        GetCommand::Clusters { id: None, list } => {
             print_list::<Cluster>("clusters", "/api/v1/clusters", parameters(&list.server), list).await
         }
         GetCommand::Resources { resource: Some(resource), place, list, answer, .. } => {
@@ -199,6 +205,11 @@ fn version(args: &VersionArgs) -> Result<(), CliError> {
     });
     match drawing(&args.output, &value) {
         Some(text) => write(&text?),
+        None if args.output.output == OutputFormat::Name => {
+            Err(CliError::new("writing the version", "a version has no name for -o name")
+                .hint("use -o json")
+                .exit(Exit::Usage))
+        }
         None => write(&format!("strandline {version} (commit {commit}, built {build_date}, {target})\n")),
     }
 }

@@ -24,10 +24,10 @@ pub fn entry_subject(entry: &Entry) -> String {
     }
 }
 
-/// The same as one name for scripts: of a deployment its number, such as `deployment 512`.
+/// The same as one name for scripts: of a deployment its number, such as `deployment/512`, which commands take.
 pub fn entry_name(entry: &Entry) -> String {
     match &entry.deployment {
-        Some(deployment) => format!("deployment {}", deployment.spec.id),
+        Some(deployment) => format!("deployment/{}", deployment.spec.id),
         None => entry_subject(entry),
     }
 }

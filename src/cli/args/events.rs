@@ -20,9 +20,12 @@ pub struct EventsArgs {
         "tier", "region", "project", "group", "agent", "state", "name", "labels", "since", "until",
     ])]
     pub resource: Option<Subject>,
-    /// Namespace of KIND/NAME
-    #[arg(short, long, requires = "resource")]
+    /// Only of resources in this namespace; with --resource the namespace of KIND/NAME
+    #[arg(short, long)]
     pub namespace: Option<String>,
+    /// Of all namespaces, as without --namespace
+    #[arg(short = 'A', long, conflicts_with = "namespace")]
+    pub all_namespaces: bool,
     /// Environment of KIND/NAME, current or former
     #[arg(
         short = 'e', long = "environment", value_name = "ENVIRONMENT", visible_alias = "env", value_parser = environment,

@@ -126,6 +126,9 @@ pub enum GetCommand {
     /// GitLab groups, from the paths of projects
     #[command(visible_alias = "group")]
     Groups {
+        /// Only this one, such as shop
+        #[arg(value_name = "GROUP", conflicts_with = "limit")]
+        id: Option<String>,
         /// How to list.
         #[command(flatten)]
         list: ListArgs,
@@ -164,6 +167,9 @@ pub enum GetCommand {
     /// Clusters with the state of their recording
     #[command(visible_alias = "cluster")]
     Clusters {
+        /// Only this one, such as us-east
+        #[arg(value_name = "CLUSTER", conflicts_with = "limit")]
+        id: Option<String>,
         /// How to list.
         #[command(flatten)]
         list: ListArgs,

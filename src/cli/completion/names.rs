@@ -51,7 +51,7 @@ impl Names {
             Names::Environments => (&item["id"], &item["health"]["state"]),
             Names::EnvironmentProjects => (&item["project"], &Value::Null),
             Names::Projects | Names::Groups | Names::Agents => (&item["id"], &Value::Null),
-            Names::Clusters => (&item["name"], &item["region"]),
+            Names::Clusters => (&item["id"], &item["region"]),
             Names::Regions => (&item["region"], &Value::Null),
         };
         Some((text(name), text(about))).filter(|(name, _)| !name.is_empty())
@@ -131,9 +131,18 @@ mod tests {
 
     #[test]
     fn names_are_read_with_what_is_said_of_them() {
-        let cluster = serde_json::json!({"name": "eu-1", "region": "europe"});
+        // As the server lists it.
+        let cluster = strandline_protocol::Cluster {
+            id: "eu-1".to_owned(),
+            region: "europe".to_owned(),
+            watched: true,
+            unwatched_since: None,
+            kinds_watched: 7,
+            gaps: Vec::new(),
+        };
+        let cluster = serde_json::to_value(cluster).unwrap_or_default();
         assert_eq!(Names::Clusters.read(&cluster), Some(("eu-1".to_owned(), "europe".to_owned())));
         assert_eq!(Names::Regions.read(&cluster), Some(("europe".to_owned(), String::new())));
-        assert_eq!(Names::Regions.read(&serde_json::json!({"name": "eu-1", "region": ""})), None);
+        assert_eq!(Names::Regions.read(&serde_json::json!({"id": "eu-1", "region": ""})), None);
     }
 }
