@@ -1,17 +1,35 @@
 //! Values as they are typed, read here so that a slip of the finger costs no round trip; the server reads them again.
 
+use std::ffi::OsStr;
 use std::net::SocketAddr;
 use std::ops::RangeInclusive;
 use std::sync::LazyLock;
 use std::time::Duration;
 
 use jiff::tz::TimeZone;
+
+use crate::cli::stderr::note;
+use crate::format::visible;
 use strandline_clock::{Clock, SystemClock};
 use strandline_model::{At, EnvironmentId, TimeContext, Timestamp, Uid, Zone, parse_duration};
 
 /// Times are those of who types: in the zone of `TZ` or of this machine, and all of one command by one reading of the clock.
-pub(in crate::cli) static TIMES: LazyLock<TimeContext> =
-    LazyLock::new(|| TimeContext { now: SystemClock.now(), zone: Zone::from(TimeZone::system()) });
+pub(in crate::cli) static TIMES: LazyLock<TimeContext> = LazyLock::new(|| {
+    let (zone, mistake) = zone(std::env::var_os("TZ").as_deref(), TimeZone::try_system().ok());
+    if let Some(mistake) = mistake {
+        note!("warning: {}", visible(&mistake));
+    }
+    TimeContext { now: SystemClock.now(), zone }
+});
+
+/// The zone of who types, and what is wrong with `TZ` where it names none; a machine without a zone has UTC.
+fn zone(given: Option<&OsStr>, found: Option<TimeZone>) -> (Zone, Option<String>) {
+    let mistake = given.filter(|given| found.is_none() && !given.is_empty()).map(|given| {
+        let given = given.to_string_lossy();
+        format!("TZ is \"{given}\", which is no time zone: times are read as UTC; use a name such as Europe/Berlin")
+    });
+    (found.map_or(Zone::UTC, Zone::from), mistake)
+}
 
 /// Reads a time; one of day is an instant from here on.
 pub(super) fn time(text: &str) -> Result<At, String> {
@@ -68,4 +86,24 @@ pub(super) fn deployment(text: &str) -> Result<u64, String> {
 /// Reads where to listen.
 pub(super) fn listener(text: &str) -> Result<SocketAddr, String> {
     text.parse().map_err(|_| "use an IP address and a port, such as 127.0.0.1:8080 or [::1]:8080".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_zone_that_there_is_not_is_told() {
+        let east = || TimeZone::fixed(jiff::tz::offset(2));
+        for (given, found, expected) in [
+            (Some("Europe/Berln"), None, ("UTC", true)),
+            (Some("Europe/Berlin"), Some(east()), ("+02", false)),
+            (Some(""), None, ("UTC", false)),
+            (None, None, ("UTC", false)),
+        ] {
+            let (zone, mistake) = zone(given.map(OsStr::new), found);
+            let told = mistake.map(|mistake| mistake.contains(given.unwrap_or_default()));
+            assert_eq!((zone.to_string().as_str(), told.unwrap_or(false)), expected, "{given:?}");
+        }
+    }
 }
