@@ -27,6 +27,7 @@ pub mod params;
 mod percent;
 mod places;
 pub mod problem;
+pub mod proxy;
 mod query_error;
 pub mod request;
 mod requests;

@@ -11,11 +11,13 @@ use http::request::Builder;
 use http::{HeaderName, HeaderValue, Request, StatusCode};
 use http_body_util::{BodyExt, Full, Limited};
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
-use hyper_util::client::legacy::{Client, connect::HttpConnector};
+use hyper_util::client::legacy::Client;
 use hyper_util::rt::TokioExecutor;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use rustls::{ClientConfig, RootCertStore};
+
+use super::proxy::Connector;
 
 /// How long an answer may take.
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -56,7 +58,7 @@ fn authorities(ca_file: Option<&Path>) -> Result<RootCertStore, Box<dyn Error + 
     Ok(roots)
 }
 
-type HttpClient = Client<HttpsConnector<HttpConnector>, Full<Bytes>>;
+type HttpClient = Client<HttpsConnector<Connector>, Full<Bytes>>;
 
 /// What another server is asked.
 #[derive(Clone, PartialEq, Eq)]
@@ -103,7 +105,7 @@ pub async fn post_json(
 /// Who trusts what this machine trusts.
 fn default_client() -> Result<&'static Documents, String> {
     static CLIENT: OnceLock<Result<Documents, String>> = OnceLock::new();
-    CLIENT.get_or_init(|| Documents::new(true, None)).as_ref().map_err(Clone::clone)
+    CLIENT.get_or_init(|| Documents::new(true, None, Connector::direct())).as_ref().map_err(Clone::clone)
 }
 
 impl Documents {
@@ -111,10 +113,13 @@ impl Documents {
     ///
     /// # Errors
     /// When whom to trust cannot be read.
-    pub fn new(encrypted: bool, ca_file: Option<&Path>) -> Result<Self, String> {
+    pub fn new(encrypted: bool, ca_file: Option<&Path>, connector: Connector) -> Result<Self, String> {
         let tls = tls(encrypted, ca_file).map_err(|error| error.to_string())?;
-        let connector =
-            HttpsConnectorBuilder::new().with_tls_config(tls).https_or_http().enable_http1().build();
+        let connector = HttpsConnectorBuilder::new()
+            .with_tls_config(tls)
+            .https_or_http()
+            .enable_http1()
+            .wrap_connector(connector);
         Ok(Documents(Client::builder(TokioExecutor::new()).build(connector)))
     }
 
@@ -154,7 +159,7 @@ async fn answer(
 }
 
 /// The first cause of an error.
-fn root(error: &dyn Error) -> String {
+pub(super) fn root(error: &dyn Error) -> String {
     let mut cause = error;
     while let Some(next) = cause.source() {
         cause = next;

@@ -10,11 +10,11 @@ use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full};
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy;
-use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 
 use crate::cli::error::{CliError, Exit};
 use crate::cli::tls::{TRUST_HINT, tls};
+use crate::http::proxy::Connector;
 use crate::service::{DirectoryError, DirectoryReader, RecordEnd};
 use strandline_clock::{Clock, SystemClock};
 
@@ -28,7 +28,7 @@ pub(super) type Broken = Box<dyn std::error::Error + Send + Sync>;
 #[derive(Debug)]
 pub(super) enum Transport {
     /// A server.
-    Http(Box<legacy::Client<HttpsConnector<HttpConnector>, Full<Bytes>>>),
+    Http(Box<legacy::Client<HttpsConnector<Connector>, Full<Bytes>>>),
     /// The files of a data directory.
     Directory(PathBuf, DirectoryReader),
 }
@@ -52,8 +52,8 @@ impl Transport {
         }
         let tls = tls(encrypted, ca_file)
             .map_err(|error| CliError::new(format!("connecting to `{server}`"), error).hint(TRUST_HINT))?;
-        let connector =
-            HttpsConnectorBuilder::new().with_tls_config(tls).https_or_http().enable_http1().build();
+        let connector = HttpsConnectorBuilder::new().with_tls_config(tls).https_or_http().enable_http1();
+        let connector = connector.wrap_connector(Connector::by_environment());
         Ok(Transport::Http(Box::new(legacy::Client::builder(TokioExecutor::new()).build(connector))))
     }
 
@@ -99,6 +99,9 @@ impl Transport {
                     let why = root(&error);
                     let hint = match why.starts_with("invalid peer certificate") {
                         true => TRUST_HINT,
+                        false if why.contains("proxy ") => {
+                            "check HTTPS_PROXY, HTTP_PROXY and NO_PROXY in the environment"
+                        }
                         false => "check that it is running, or set --server or STRANDLINE_SERVER",
                     };
                     CliError::new(what, format!("cannot connect to {server}: {why}")).hint(hint)

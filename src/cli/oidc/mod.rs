@@ -19,6 +19,7 @@ use super::args::TokenText;
 use super::contexts::OidcTokens;
 use crate::http::auth::{Fetch, is_trustworthy};
 use crate::http::outgoing::{Documents, OutgoingRequest};
+use crate::http::proxy::Connector;
 use strandline_model::Timestamp;
 use strandline_syntax::percent_encode;
 
@@ -79,7 +80,8 @@ impl Provider {
         client_id: &str,
         ca_file: Option<PathBuf>,
     ) -> Result<Self, OidcError> {
-        let documents = Documents::new(issuer.starts_with("https:"), ca_file.as_deref());
+        let documents =
+            Documents::new(issuer.starts_with("https:"), ca_file.as_deref(), Connector::by_environment());
         let documents = documents.map_err(OidcError::Unreachable)?;
         let fetch: Fetch = Arc::new(move |request| {
             let documents = documents.clone();
