@@ -22,10 +22,10 @@ fn main() -> ExitCode {
     match cli::answer_shell() {
         Ok(true) => return ExitCode::SUCCESS,
         Ok(false) => {}
-        Err(error) => return cli::refused(&error),
+        Err(error) => return cli::refused(error),
     }
     match parsed() {
         Ok(command) => cli::ended(cli::run(&command)),
-        Err(error) => cli::refused(&error),
+        Err(error) => cli::refused(error),
     }
 }

@@ -55,6 +55,7 @@ mod runtime;
 mod search;
 mod serve;
 mod stderr;
+mod suggestions;
 mod table;
 mod template;
 mod timeline;

@@ -9,6 +9,7 @@ use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::error::{CliError, Exit, Outcome};
+use super::suggestions::only_alike;
 
 /// Whether something could not be written.
 static IS_LOST: AtomicBool = AtomicBool::new(false);
@@ -60,7 +61,8 @@ pub fn ended(result: Result<Outcome, CliError>) -> ExitCode {
 }
 
 /// The same of a command line that is not understood, or that asks for help.
-pub fn refused(error: &clap::Error) -> ExitCode {
+pub fn refused(error: clap::Error) -> ExitCode {
+    let error = only_alike(error);
     let code = match error.exit_code() {
         0 => ExitCode::SUCCESS,
         _ => Exit::Usage.into(),
