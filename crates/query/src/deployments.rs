@@ -12,7 +12,7 @@ use crate::filters::{DeploymentFilter, PageRequest};
 use crate::moment::Moment;
 use crate::question::{Context, Question};
 use crate::scope::{ResolvedScope, one_of, sees};
-use crate::series::Span;
+use crate::spans::Span;
 use crate::words::Words;
 use crate::{environments, groups, spans};
 use strandline_model::{DeploymentId, EnvironmentFilter, EnvironmentId, Timestamp};
@@ -96,7 +96,7 @@ fn between(q: &Context<'_>, filter: &DeploymentFilter) -> Result<Between> {
     if !q.start.after(0).is_empty() {
         return Ok((kept(1), kept(2)));
     }
-    let Span { since, until } = spans::of(q.log, &q.moment, filter.since, filter.until)?;
+    let Span { since, until } = spans::of(q.view, q.log, &q.moment, filter.since, filter.until)?;
     Ok((filter.since.map(|_| since.as_micros()), Some(until.as_micros())))
 }
 

@@ -14,7 +14,7 @@ use crate::events::{self, EventFilter};
 use crate::filters::PageRequest;
 use crate::question::{Context, Question};
 use crate::scope::{one_of, reads};
-use crate::series::Span;
+use crate::spans::Span;
 use crate::words::Words;
 use crate::{environments, spans};
 use strandline_model::{At, EnvironmentFilter, EnvironmentId, Offset, Timestamp};

@@ -9,8 +9,8 @@ use crate::filters::{HealthFilter, ResourceRef};
 use crate::moment::Moment;
 use crate::question::{Context, Question};
 use crate::scope::ResolvedScope;
-use crate::series::{series_of_environment, series_of_resource, span};
-use crate::{environments, resources};
+use crate::series::{series_of_environment, series_of_resource};
+use crate::{environments, resources, spans};
 use strandline_log::LogReader;
 use strandline_model::{EnvironmentId, Uid};
 use strandline_protocol::{Answer, HealthHistory};
@@ -82,7 +82,7 @@ fn of_environment(
     filter: &HealthFilter,
 ) -> Result<Answer<HealthHistory>> {
     let (number, _) = environments::find(view, moment, scope, id)?;
-    let span = span(log, moment, filter.since)?;
+    let span = spans::of(view, log, moment, filter.since, None)?;
     let value = series_of_environment(view, log, moment, scope, number, span)?.history(filter.limit);
     let metadata = moment.snapshot_over(view, scope, &Concerns::Environment(number), span.since)?;
     Ok(Answer { value, metadata })
@@ -98,7 +98,7 @@ fn of_resource(
     filter: &HealthFilter,
 ) -> Result<Answer<HealthHistory>> {
     let held = resources::find(view, moment.offset, scope, resource, false)?;
-    let span = span(log, moment, filter.since)?;
+    let span = spans::of(view, log, moment, filter.since, None)?;
     let value = series_of_resource(view, log, moment, scope, held.id.0, span)?.history(filter.limit);
     let concerns = Concerns::Cluster(&held.resource.key.cluster);
     let metadata = moment.snapshot_over(view, scope, &concerns, span.since)?;

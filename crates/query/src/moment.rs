@@ -55,8 +55,8 @@ impl Moment {
         let by_time = asked_time(now, at, pinned)?;
         let asked = by_time.filter(|asked| !asked.is_now).map(|asked| asked.time);
         let pinned = pinned.map(|pinned| pinned.offset);
-        if let Some(asked) = asked.filter(|asked| *asked > now.plus(CLOCK_SKEW)) {
-            return Err(QueryError::FutureTime { asked, now });
+        if let Some(asked) = asked {
+            not_after(asked, now)?;
         }
         let offset = match (pinned, at, asked) {
             (Some(pinned), At::Offset(offset), _) if offset != pinned => {
@@ -134,6 +134,11 @@ impl Moment {
             (None, Some(time)) if !self.asked_for_now => time,
             _ => self.now,
         }
+    }
+
+    /// A time, unless it is in the future.
+    pub(super) fn not_after_now(&self, time: Timestamp) -> Result<Timestamp> {
+        not_after(time, self.now)
     }
 
     /// When its change was observed; none while the log is empty.
@@ -294,6 +299,11 @@ fn asked_time(now: Timestamp, at: At, pinned: Option<Pinned>) -> Result<Option<A
     })
 }
 
+/// A time that is not after a reading of our clock.
+fn not_after(asked: Timestamp, now: Timestamp) -> Result<Timestamp> {
+    if asked > now.plus(CLOCK_SKEW) { Err(QueryError::FutureTime { asked, now }) } else { Ok(asked) }
+}
+
 /// The last offset observed at or before a time.
 fn offset_at(view: &Connection, log: &mut LogReader, time: Timestamp, checkpoint: Offset) -> Result<Offset> {
     let head = log.head()?;
@@ -310,7 +320,7 @@ fn offset_at(view: &Connection, log: &mut LogReader, time: Timestamp, checkpoint
 }
 
 /// When the change at an offset was observed, as far as log or view know.
-fn observed_at(view: &Connection, log: &LogReader, offset: Offset) -> Result<Option<Timestamp>> {
+pub(super) fn observed_at(view: &Connection, log: &LogReader, offset: Offset) -> Result<Option<Timestamp>> {
     let head = log.head()?;
     if offset <= head {
         return Ok(log.observed_at(offset)?);

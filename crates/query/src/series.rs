@@ -2,20 +2,18 @@
 
 use rusqlite::{Connection, Row, named_params};
 
-use crate::error::{QueryError, Result};
+use crate::error::Result;
 use crate::judged::{later, later_columns, word};
 use crate::moment::Moment;
 use crate::scope::{ResolvedScope, belonged, reads};
+use crate::spans::Span;
 use strandline_log::LogReader;
-use strandline_model::{At, Health, Offset, Timestamp};
+use strandline_model::{Health, Offset, Timestamp};
 use strandline_protocol::{HealthHistory, HealthInterval, HealthTime, LaterHealth};
 use strandline_sqlite::column::VIEW;
 
 /// The most moves of health that one answer looks at.
 const MOVES_MAX: usize = 10_000;
-
-/// The span when nothing is said.
-const SPAN: std::time::Duration = std::time::Duration::from_secs(24 * 3600);
 
 /// Worsening this often within an hour is flapping.
 const FLAPS: u64 = 3;
@@ -34,13 +32,6 @@ pub(super) struct Mark {
 
 /// Offsets between which something is in sight of the caller, the later one not among them.
 pub(super) type VisibleRange = (i64, i64);
-
-/// A span of time.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Span {
-    pub(super) since: Timestamp,
-    pub(super) until: Timestamp,
-}
 
 /// The health of something over a span, as far as it is in sight.
 pub(super) struct HealthSeries {
@@ -104,23 +95,6 @@ pub(super) fn series_of_resource(
     };
     let marks = marks(view, OF_RESOURCE, moment.offset, number, span)?;
     course(log, marks, sight, span)
-}
-
-/// The span that was asked for, up to the moment.
-pub(super) fn span(log: &LogReader, moment: &Moment, since: Option<At>) -> Result<Span> {
-    let until = moment.clock();
-    let since = match since {
-        None => until.minus(SPAN),
-        Some(At::Now) => until,
-        Some(At::Ago(duration)) => until.minus(duration),
-        Some(At::Time(time)) => time,
-        Some(At::Offset(offset)) if offset > moment.offset => {
-            let future = QueryError::FutureOffset { asked: offset, newest: moment.offset };
-            return Err(future.given_by("since"));
-        }
-        Some(At::Offset(offset)) => log.observed_at(offset)?.unwrap_or(until),
-    };
-    Ok(Span { since: since.min(until), until })
 }
 
 /// When something was in sight, the earliest first, what touches joined.

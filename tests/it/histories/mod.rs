@@ -161,7 +161,7 @@ impl Played {
         strandline::backup::backup(self.directory.path(), &copy, World::time(0)).unwrap();
         strandline::backup::restore(&copy, &data, false, World::time(0)).unwrap();
         rebuild(&data);
-        let queries = testing::queries(&data, Arc::new(ManualClock::default()));
+        let queries = testing::queries(&data, self.clock.clone());
         let mut present = Present::default();
         recorded(&data, Offset::ZERO).iter().for_each(|record| present.take(record));
         assert_eq!(present.offset, self.records.last().map_or(Offset::ZERO, |record| record.offset));

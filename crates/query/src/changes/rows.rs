@@ -8,7 +8,7 @@ use crate::changes::{ChangesFilter, health};
 use crate::error::Result;
 use crate::question::Context;
 use crate::scope::reads;
-use crate::series::Span;
+use crate::spans::Span;
 use crate::timeline::{Place, What};
 use strandline_model::{Stored, Timestamp};
 use strandline_protocol::FeedKind;

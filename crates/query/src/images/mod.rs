@@ -46,7 +46,11 @@ fn span(log: &mut LogReader, moment: &Moment, filter: &ImageFilter) -> Result<Sp
         At::Ago(ago) => Ok(log.offset_at(moment.clock().minus(ago), moment.offset)?),
     };
     let to = filter.to.map_or(Ok(moment.offset), &mut at).map_err(|error| error.given_by("to"))?;
-    let from = filter.from.map_or(Ok(to), &mut at).map_err(|error| error.given_by("from"))?.min(to);
+    let from = filter.from.map_or(Ok(to), |from| match from {
+        At::Time(time) => moment.not_after_now(time).and_then(|time| at(At::Time(time))),
+        other => at(other),
+    });
+    let from = from.map_err(|error| error.given_by("from"))?.min(to);
     if from < compacted.offset {
         let gone = QueryError::Compacted { earliest: compacted.offset, time: compacted.observed_at };
         return Err(gone.given_by(if filter.from.is_some() { "from" } else { "to" }));

@@ -29,6 +29,7 @@ use crate::overview::selection::Selection;
 use crate::overview::shortlist::Shortlist;
 use crate::question::{Context, Question};
 use crate::row_filter::RowFilter;
+use crate::spans;
 use crate::words::Words;
 use serde::Serialize;
 use strandline_model::{At, EnvironmentFilter, GroupBy};
@@ -115,7 +116,7 @@ fn get(
     let Folded { overview: mut value, others, chosen, next, readable } =
         folded(&context, (question, also_by))?;
     let since = question.trend.and_then(|trend| trend.since);
-    let span = crate::series::span(context.log, &context.moment, since)?;
+    let span = spans::of(context.view, context.log, &context.moment, since, None)?;
     if let Some(TrendFilter { buckets, .. }) = question.trend {
         value.trend = Some(trend::trend(&mut context, &readable, (span, buckets))?);
     }

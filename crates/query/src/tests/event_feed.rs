@@ -382,7 +382,7 @@ proptest! {
         let reasons = reasons.into_iter().map(str::to_owned).collect();
         let random = EventFeedFilter {
             environments, environment: None,
-            since: Some(At::Time(World::time(span.0))), until: Some(At::Time(World::time(span.1))),
+            since: Some(At::Time(World::time(span.0 % events.len()))), until: Some(At::Time(World::time(span.1))),
             events: EventFilter { types, reasons },
         };
         for filter in [ever(), random] {

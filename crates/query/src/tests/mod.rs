@@ -34,6 +34,7 @@ mod pages;
 mod places;
 mod scope;
 mod search;
+mod spans;
 mod standings;
 mod stretches;
 mod timeline;

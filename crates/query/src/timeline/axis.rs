@@ -1,6 +1,7 @@
 //! A span of time in equal parts, and what falls into each.
 
-use crate::series::{HealthSeries, Span};
+use crate::series::HealthSeries;
+use crate::spans::Span;
 use strandline_model::{Happening, Health, Timestamp, attention};
 use strandline_protocol::{Bucket, Tally, TimelineGap};
 

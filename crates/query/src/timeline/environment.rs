@@ -4,7 +4,8 @@
 use rusqlite::{Connection, Row, named_params, params};
 
 use crate::error::Result;
-use crate::series::{Span, VisibleRange};
+use crate::series::VisibleRange;
+use crate::spans::Span;
 use crate::timeline::axis::Axis;
 use crate::timeline::filter::Order;
 use crate::timeline::place::{EntryFilter, Place, What};

@@ -5,7 +5,7 @@ use rusqlite::{Connection, Row, ToSql};
 use crate::error::Result;
 use crate::moment::Moment;
 use crate::scope::{ResolvedScope, reads};
-use crate::series::Span;
+use crate::spans::Span;
 use strandline_model::Timestamp;
 use strandline_protocol::{Timeline, TimelineGap};
 

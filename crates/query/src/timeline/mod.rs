@@ -26,7 +26,8 @@ use crate::moment::Moment;
 use crate::page::Start;
 use crate::question::{Context, Question};
 use crate::resources as found;
-use crate::series::{HealthSeries, Span, VisibleRange};
+use crate::series::{HealthSeries, VisibleRange};
+use crate::spans::{self, Span};
 use crate::timeline::axis::Axis;
 use crate::timeline::place::EntryFilter;
 use crate::{environments, series};
@@ -43,15 +44,6 @@ struct Gathered {
     places: Vec<Place>,
     below: Option<TimelineBelow>,
     truncated: bool,
-}
-
-/// The span: of a later page that of the first, which its token tells.
-fn span(q: &Context<'_>, filter: &TimelineFilter) -> Result<Span> {
-    let told = |part: usize| q.start.after(part).parse().ok().map(Timestamp::from_micros);
-    match (told(4), told(5)) {
-        (Some(since), Some(until)) => Ok(Span { since, until }),
-        _ => series::span(q.log, &q.moment, filter.since),
-    }
 }
 
 fn wanted<'a>(start: &Start, filter: &'a TimelineFilter) -> EntryFilter<'a> {
@@ -148,7 +140,7 @@ fn told(
 
 fn of_environment(mut q: Context<'_>, id: &EnvironmentId, filter: &TimelineFilter) -> Result<TimelinePage> {
     let (number, _) = environments::find(q.view, &q.moment, q.scope, id)?;
-    let span = span(&q, filter)?;
+    let span = spans::of_pages(&q, filter.since, None, 4)?;
     let wanted = wanted(&q.start, filter);
     let course = series::series_of_environment(q.view, q.log, &q.moment, q.scope, number, span)?;
     let parts = environment::parts(q.log, q.moment.offset, &course.sight)?;
@@ -162,7 +154,7 @@ fn of_environment(mut q: Context<'_>, id: &EnvironmentId, filter: &TimelineFilte
 
 fn of_resource(mut q: Context<'_>, resource: &ResourceRef, filter: &TimelineFilter) -> Result<TimelinePage> {
     let held = found::find(q.view, q.moment.offset, q.scope, resource, false)?;
-    let (top, span) = (held.id.0, span(&q, filter)?);
+    let (top, span) = (held.id.0, spans::of_pages(&q, filter.since, None, 4)?);
     let wanted = wanted(&q.start, filter);
     let course = series::series_of_resource(q.view, q.log, &q.moment, q.scope, top, span)?;
     let (numbers, below) = if filter.below {

@@ -9,7 +9,7 @@ use crate::events::last_told;
 use crate::history::told;
 use crate::moment::Moment;
 use crate::scope::{ResolvedScope, belonged, reads};
-use crate::series::Span;
+use crate::spans::Span;
 use crate::timeline::place::{Place, What};
 use strandline_log::LogReader;
 use strandline_model::{Offset, Timestamp};
