@@ -34,7 +34,9 @@ impl From<QueryError> for Problem {
             }
             QueryError::OnsetUnknown { .. } => Problem::new(ProblemCode::OnsetUnknown, detail),
             QueryError::AgentDenied { .. } => Problem::new(ProblemCode::AgentAccessDenied, detail),
-            QueryError::CostlyField { .. } => Problem::new(ProblemCode::InvalidParameter, detail),
+            QueryError::CostlyField { .. } | QueryError::TooManyKinds { .. } => {
+                Problem::new(ProblemCode::InvalidParameter, detail)
+            }
             QueryError::BadToken(_) => Problem::new(ProblemCode::BadPageToken, detail),
             QueryError::Building { .. } | QueryError::Damaged(_) => {
                 Problem::new(ProblemCode::ViewBuilding, detail)

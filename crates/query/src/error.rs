@@ -75,6 +75,14 @@ pub enum QueryError {
         /// As it was asked for.
         field: String,
     },
+    /// A question names too many kinds.
+    #[error("`kind` names {count} kinds; name at most {most}, or leave it out")]
+    TooManyKinds {
+        /// How many it names.
+        count: usize,
+        /// How many it may.
+        most: usize,
+    },
     /// Several resources share the uid.
     #[error("the UID `{uid}` belongs to {} resources; choose one with `cluster=`", keys.len())]
     Ambiguous {

@@ -3,9 +3,11 @@
 //! They are looked up here and not by the command line, which then needs no cluster: by the kind's name, its plural,
 //! Kubernetes' own short names and, where these fail, the names in recorded CustomResourceDefinitions.
 
-use rusqlite::Connection;
+use rusqlite::{Connection, named_params};
 
-use crate::error::Result;
+use crate::error::{QueryError, Result};
+use crate::moment::Moment;
+use crate::scope::{ResolvedScope, looked_at};
 use crate::words::Words;
 use strandline_log::LogReader;
 use strandline_model::{Change, Kind, KindName, Offset};
@@ -13,22 +15,34 @@ use strandline_model::{Change, Kind, KindName, Offset};
 /// The most definitions of custom kinds that are read for the names that clusters serve them under.
 const DEFINITIONS_MAX: i64 = 2000;
 
+/// The most kinds that one question names.
+const NAMES_MAX: usize = 64;
+
+/// From what kinds are known.
+pub(super) struct Known<'a> {
+    pub(super) view: &'a Connection,
+    pub(super) log: &'a mut LogReader,
+    pub(super) moment: &'a Moment,
+    pub(super) scope: &'a ResolvedScope,
+}
+
 /// The view's numbers of the kinds that are meant, in all clusters, as a JSON array for `json_each`; none where all are.
-pub(super) fn numbers(view: &Connection, log: &mut LogReader, names: &[KindName]) -> Result<Option<String>> {
+pub(super) fn numbers(q: &mut Known<'_>, names: &[KindName]) -> Result<Option<String>> {
     if names.is_empty() {
         return Ok(None);
     }
-    let known = recorded(view)?;
+    let known = recorded(q.view)?;
     let mut meant = Vec::new();
-    for name in names {
-        let by_rule = known.iter().filter(|(_, kind)| name.means(kind)).map(|(id, _)| *id);
+    let mut others = Vec::new();
+    for name in distinct(names)? {
         let before = meant.len();
-        meant.extend(by_rule);
+        meant.extend(known.iter().filter(|(_, kind)| name.means(kind)).map(|(id, _)| *id));
         if meant.len() == before {
-            let served = served_as(view, log, name)?;
-            meant.extend(known.iter().filter(|(_, kind)| served.contains(kind)).map(|(id, _)| *id));
+            others.push(name);
         }
     }
+    let served: Vec<Kind> = served_as(q, &others)?.into_iter().flatten().collect();
+    meant.extend(known.iter().filter(|(_, kind)| served.contains(kind)).map(|(id, _)| *id));
     Ok(Some(serde_json::json!(meant).to_string()))
 }
 
@@ -41,21 +55,43 @@ fn recorded(view: &Connection) -> Result<Vec<(i64, Kind)>> {
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// The custom kinds that clusters serve, or served last, under a name that does not follow from the kind's.
-fn served_as(view: &Connection, log: &mut LogReader, name: &KindName) -> Result<Vec<Kind>> {
-    let sql = r#"SELECT (SELECT max(v.from_offset) FROM version v WHERE v.resource_id = r.id AND v.deleted = 0)
-        FROM kind k JOIN resource r ON r.kind_id = k.id
-        WHERE k."group" = 'apiextensions.k8s.io' AND k.kind = 'CustomResourceDefinition'
-        ORDER BY r.id DESC LIMIT ?1"#;
+/// The names that are given, each once.
+fn distinct(names: &[KindName]) -> Result<Vec<&KindName>> {
+    let mut given = std::collections::HashSet::new();
+    let names: Vec<_> = names.iter().filter(|name| given.insert(*name)).collect();
+    match names.len() {
+        count if count > NAMES_MAX => Err(QueryError::TooManyKinds { count, most: NAMES_MAX }),
+        _ => Ok(names),
+    }
+}
+
+/// For each name, the custom kinds that clusters in sight served under it by the moment, or served last, where it does not
+/// follow from the kind's.
+fn served_as(q: &mut Known<'_>, names: &[&KindName]) -> Result<Vec<Vec<Kind>>> {
+    let mut found = vec![Vec::new(); names.len()];
+    if names.is_empty() {
+        return Ok(found);
+    }
+    let sql = concat!(
+        r#"SELECT (SELECT max(v.from_offset) FROM version v
+            WHERE v.resource_id = r.id AND v.deleted = 0 AND v.from_offset <= :at)
+        FROM kind k JOIN resource r ON r.kind_id = k.id JOIN cluster c ON c.id = r.cluster_id
+        WHERE k."group" = 'apiextensions.k8s.io' AND k.kind = 'CustomResourceDefinition' AND "#,
+        looked_at!(cluster),
+        " ORDER BY r.id DESC LIMIT :limit"
+    );
     let offsets = {
-        let mut statement = view.prepare_cached(sql)?;
-        let rows = statement.query_map([DEFINITIONS_MAX], |row| row.get::<_, Option<i64>>(0))?;
+        let mut statement = q.view.prepare_cached(sql)?;
+        let at = q.moment.offset;
+        let params = named_params! {
+            ":at": at.as_i64(), ":scope": q.scope.with_places(q.view, at)?, ":limit": DEFINITIONS_MAX,
+        };
+        let rows = statement.query_map(params, |row| row.get::<_, Option<i64>>(0))?;
         rows.collect::<rusqlite::Result<Vec<_>>>()?
     };
-    let mut found = Vec::new();
     for offset in offsets.into_iter().flatten() {
         // A definition that retention has pruned names nothing any more.
-        let Ok(Change::Applied { body, .. }) = log.at(Offset::from_i64(offset)).map(|record| record.change)
+        let Ok(Change::Applied { body, .. }) = q.log.at(Offset::from_i64(offset)).map(|record| record.change)
         else {
             continue;
         };
@@ -65,25 +101,24 @@ fn served_as(view: &Connection, log: &mut LogReader, name: &KindName) -> Result<
         let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
         let (group, of) = (text(&spec["group"]), &spec["names"]);
         let short = of["shortNames"].as_array().into_iter().flatten();
-        let names: Vec<String> =
+        let served: Vec<String> =
             [&of["plural"], &of["singular"]].into_iter().chain(short).map(text).collect();
-        if name.is_one_of(&group, names.iter().map(String::as_str)) {
-            found.push(Kind::new(group, text(&of["kind"])));
+        for (name, kinds) in names.iter().zip(&mut found) {
+            if name.is_one_of(&group, served.iter().map(String::as_str)) {
+                kinds.push(Kind::new(group.clone(), text(&of["kind"])));
+            }
         }
     }
     Ok(found)
 }
 
 /// The words of a question, with the kinds that it names.
-pub(super) fn words<'a>(
-    view: &Connection,
-    log: &mut LogReader,
-    words: Words<'a>,
-    names: &'a [KindName],
-) -> Result<Words<'a>> {
-    let known = if names.is_empty() { Vec::new() } else { recorded(view)? };
-    names.iter().try_fold(words, |words, name| {
-        let by_rule = known.iter().any(|(_, kind)| name.means(kind));
-        Ok(words.kind_name(name, if by_rule { Vec::new() } else { served_as(view, log, name)? }))
-    })
+pub(super) fn words<'a>(q: &mut Known<'_>, words: Words<'a>, names: &'a [KindName]) -> Result<Words<'a>> {
+    let names = distinct(names)?;
+    let known = if names.is_empty() { Vec::new() } else { recorded(q.view)? };
+    let by_rule = |name: &KindName| known.iter().any(|(_, kind)| name.means(kind));
+    let (ours, others): (Vec<_>, Vec<_>) = names.into_iter().partition(|name| by_rule(name));
+    let served = served_as(q, &others)?;
+    let words = ours.into_iter().fold(words, |words, name| words.kind_name(name, Vec::new()));
+    Ok(others.into_iter().zip(served).fold(words, |words, (name, served)| words.kind_name(name, served)))
 }

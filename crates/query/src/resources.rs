@@ -6,6 +6,7 @@ use crate::concerns::Concerns;
 use crate::error::{QueryError, Result, gone_after};
 use crate::filters::{PageRequest, ResourceFilter, ResourceOrder, ResourceRef};
 use crate::judged::{judged, judged_since, later, later_columns, word};
+use crate::kinds::Known;
 use crate::moment::Moment;
 use crate::page::Start;
 use crate::question::{Context, Question};
@@ -269,13 +270,14 @@ const BY_HEALTH: &str = select_resources!(
 fn list(context: Context<'_>, id: &EnvironmentId, filter: &ResourceFilter) -> Result<Page<Resource>> {
     let Context { view, log, moment, scope, start, .. } = context;
     let (number, _) = environments::find(view, &moment, scope, id)?;
-    let kinds = kinds::numbers(view, log, &filter.kinds)?;
+    let kinds = kinds::numbers(&mut Known { view, log, moment: &moment, scope }, &filter.kinds)?;
     let mut items = members(view, moment.offset, number, (filter, kinds), &start)?;
     let next = start.finish(moment.offset, &mut items, |held| position(filter.order, held));
     let items: Vec<_> = items.into_iter().map(|held| held.resource).collect();
     let snapshot = moment.snapshot(view, scope, &Concerns::Environment(number))?;
     start.page(items, (snapshot, next), |found| {
-        kinds::words(view, log, Words::default(), &filter.kinds)?.unknown(view, &moment, scope, found)
+        let known = &mut Known { view, log, moment: &moment, scope };
+        kinds::words(known, Words::default(), &filter.kinds)?.unknown(view, &moment, scope, found)
     })
 }
 

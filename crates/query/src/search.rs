@@ -13,6 +13,7 @@ use serde::Serialize;
 use crate::concerns::Concerns;
 use crate::error::{Result, dated, gone_after};
 use crate::filters::PageRequest;
+use crate::kinds::Known;
 use crate::last_seen::LAST;
 use crate::moment::Moment;
 use crate::page::Start;
@@ -158,7 +159,7 @@ fn found(
         ORDER BY r.id DESC",
         source(search, scope)
     );
-    let kinds = kinds::numbers(view, log, &search.kinds)?;
+    let kinds = kinds::numbers(&mut Known { view, log, moment, scope }, &search.kinds)?;
     let names = exact(search).map(|names| serde_json::json!(names).to_string());
     let environment = match &search.environment {
         Some(id) => Some(environments::number(view, moment, scope, id)?),
@@ -187,10 +188,10 @@ fn found(
 }
 
 /// What of the question may fit nothing; names of resources are what it is asked for.
-fn words<'a>(view: &Connection, log: &mut LogReader, search: &'a ResourceSearch) -> Result<Words<'a>> {
+fn words<'a>(q: &mut Known<'_>, search: &'a ResourceSearch) -> Result<Words<'a>> {
     let words = Words::default().names("cluster", Of::Cluster, &search.clusters);
     let words = words.names("namespace", Of::Namespace, &search.namespace);
-    kinds::words(view, log, words, &search.kinds)
+    kinds::words(q, words, &search.kinds)
 }
 
 fn list(q: Context<'_>, search: &ResourceSearch) -> Result<Page<FoundResource>> {
@@ -204,8 +205,9 @@ fn list(q: Context<'_>, search: &ResourceSearch) -> Result<Page<FoundResource>> 
         items.push(FoundResource { resource: held.resource, gone });
     }
     let snapshot = moment.snapshot(view, scope, &Concerns::Everything)?;
-    start
-        .page(items, (snapshot, next), |found| words(view, log, search)?.unknown(view, &moment, scope, found))
+    start.page(items, (snapshot, next), |found| {
+        words(&mut Known { view, log, moment: &moment, scope }, search)?.unknown(view, &moment, scope, found)
+    })
 }
 
 /// Resources by kind, name and namespace, existing or deleted, the newest first. A deleted one is shown in its last

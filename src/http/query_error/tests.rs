@@ -24,6 +24,7 @@ fn every_failure_of_a_query_has_its_code() {
         (QueryError::Compacted { earliest: offset, time: Some(now) }, "compacted", 410),
         (QueryError::GivenBy { parameter: "from", error: Box::new(late) }, "future_moment", 400),
         (QueryError::CostlyField { field: "$..*".into() }, "invalid_parameter", 400),
+        (QueryError::TooManyKinds { count: 65, most: 64 }, "invalid_parameter", 400),
         (QueryError::Backwards { from: offset, to: offset }, "invalid_parameter", 400),
         (QueryError::BadToken("x"), "bad_page_token", 400),
         (QueryError::Building { checkpoint: offset, head: offset }, "view_building", 503),

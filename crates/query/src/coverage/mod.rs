@@ -11,6 +11,7 @@ use crate::concerns::Concerns;
 use crate::error::Result;
 use crate::filters::{CoverageFilter, PageRequest};
 use crate::kept::Kept;
+use crate::kinds::Known;
 use crate::moment::Moment;
 use crate::page::Start;
 use crate::question::{Context, Question};
@@ -66,7 +67,7 @@ fn list(
     start: &Start,
 ) -> Result<Page<WatchCoverage>> {
     let now = moment.asked_for_now || start.after(4) == NOW;
-    let kinds = kinds::numbers(view, log, &filter.kinds)?;
+    let kinds = kinds::numbers(&mut Known { view, log, moment, scope }, &filter.kinds)?;
     let mut items = watches(view, moment.offset, scope, (filter, kinds), start)?;
     let next = start.finish(moment.offset, &mut items, |(_, item)| {
         let WatchKey { cluster, kind, namespace } = &item.watch;
@@ -102,7 +103,8 @@ fn list(
     let snapshot = moment.snapshot(view, scope, &Concerns::Everything)?;
     start.page(items, (snapshot, next), |found| {
         let words = Words::default().names("cluster", Of::Cluster, &filter.clusters);
-        kinds::words(view, log, words, &filter.kinds)?.unknown(view, moment, scope, found)
+        let words = kinds::words(&mut Known { view, log, moment, scope }, words, &filter.kinds)?;
+        words.unknown(view, moment, scope, found)
     })
 }
 

@@ -109,3 +109,45 @@ fn custom_kinds_are_found_by_the_names_that_clusters_serve() {
     }
     assert_eq!(find("wd.y.io"), [""; 0]);
 }
+
+#[test]
+fn names_of_custom_kinds_are_those_of_the_moment_and_of_clusters_in_sight() {
+    let widget = |cluster: &str| {
+        let thing = Thing::pod(cluster, "shop", "one").of("x.io/v1", "Widget");
+        Event::Apply(Thing { uid: format!("w-{cluster}"), ..thing })
+    };
+    let places = [("shop/web", "east"), ("ops/tools", "west")];
+    let declared = places.map(|(project, cluster)| environment(project, "all", &[(cluster, "shop", "")]));
+    let world = World::new([Event::Declare(declared.to_vec()), widget("east"), widget("west")]);
+    let before = world.head();
+    let body = serde_json::json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {"name": "widgets.x.io", "uid": "crd"},
+        "spec": {"group": "x.io", "names": {"kind": "Widget", "plural": "widgets", "shortNames": ["wd"]}},
+    });
+    let appender = world.write();
+    block_on(observe(&appender, "east", observation("", "widgets.x.io", "crd", 1, &body)));
+    world.project();
+    let find = |scope: &Scope, at, kind: &str| ids(&world, scope, at, &search(kind, "", Presence::Any));
+    let (all, [web, ops]) =
+        (Scope::everything(), places.map(|(project, _)| Scope::projects([project.to_owned()])));
+    assert_eq!(find(&all, At::Now, "wd"), ["w-west", "w-east"]);
+    assert_eq!(find(&all, At::Offset(before), "wd"), [""; 0], "it was not served then");
+    assert_eq!(find(&web, At::Now, "wd"), ["w-east"]);
+    assert_eq!(find(&ops, At::Now, "wd"), [""; 0], "its cluster serves no such name");
+    assert_eq!(find(&ops, At::Now, "widget"), ["w-west"]);
+}
+
+#[test]
+fn a_question_names_so_many_kinds_each_once() {
+    let world = World::new(small_history());
+    let ask = |names: Vec<String>| {
+        let wanted = search(&names.join(","), "web", Presence::Any);
+        block_on(world.queries.ask(&Scope::everything(), At::Now, SearchResources::new(&wanted, &whole())))
+    };
+    let names = |count: usize| (0..count).map(|n| format!("kind{n}")).collect::<Vec<_>>();
+    let again = names(64).into_iter().chain(names(64)).collect();
+    assert_eq!(ask(again).unwrap().metadata.warnings.len(), 64, "what is named twice is named once");
+    let refused = ask(names(65)).unwrap_err();
+    assert!(matches!(refused, QueryError::TooManyKinds { count: 65, most: 64 }), "{refused:?}");
+}
