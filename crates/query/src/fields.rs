@@ -128,7 +128,9 @@ fn walk(
     if let Some(last) = read.filter(|_| values.len() + walks.len() > limit.max(walks.len())) {
         return Ok((values, Some(place(last, walks))));
     }
-    values.extend(walks.iter_mut().filter_map(|walk| walk.held.take()));
+    // What the record begins with was so before, and nobody knows who made it so.
+    let first = walks.iter_mut().filter_map(|walk| walk.held.take());
+    values.extend(first.map(|value| FieldValue { changed_by: None, ..value }));
     Ok((values, None))
 }
 
