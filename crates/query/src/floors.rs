@@ -27,7 +27,6 @@ pub(super) fn gaps(
         FROM "#,
         clusters_asked_about!(),
         r#" c CROSS JOIN kind_floor f ON f.cluster = c.name AND f.floor > :at
-        JOIN cluster_spec s ON s.cluster_id = c.id AND s.from_offset <= :at AND s.to_offset > :at
         WHERE :environment IS NOT NULL OR "#,
         looked_at!(cluster),
         r#" ORDER BY c.name, f."group", f.kind"#

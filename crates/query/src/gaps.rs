@@ -39,7 +39,8 @@ macro_rules! narrowed {
     };
 }
 
-/// The gaps at an offset, the oldest first; a cluster that the catalog does not hold is nobody's gap.
+/// The gaps at an offset, the oldest first. Of a cluster that the catalog does not hold there are gaps too: it may have been
+/// imported, or taken from the configuration.
 pub(super) fn at_offset(
     view: &Connection,
     scope: &ResolvedScope,
@@ -53,7 +54,6 @@ pub(super) fn at_offset(
         clusters_asked_about!(),
         r#" c CROSS JOIN coverage g ON g.cluster_id = c.id AND g.state = 1 AND g.from_offset <= :at AND g.to_offset > :at
         JOIN kind k ON k.id = g.kind_id
-        JOIN cluster_spec s ON s.cluster_id = c.id AND s.from_offset <= :at AND s.to_offset > :at
         WHERE "#,
         narrowed!(),
         r#" ORDER BY g.since, c.name, k."group", k.kind, g.namespace LIMIT :limit"#
@@ -80,16 +80,13 @@ macro_rules! spans {
 }
 
 /// The gaps that hold one of some times, whenever they were recorded, the oldest first; who sees what is as it was at the
-/// offset, and so are the clusters. Where no change is known to be as old, all clusters count: wrong clocks may have dated
-/// the first changes.
+/// offset.
 pub(super) const AT_TIMES: &str = concat!(
     r#"SELECT c.name, k."group", k.kind, g.namespace, g.missed_from, g.reason, g.message, nullif(g.missed_to, :open)
     FROM "#,
     spans!(),
     r#" JOIN kind k ON k.id = g.kind_id
-    WHERE EXISTS (SELECT 1 FROM cluster_spec s
-        WHERE s.cluster_id = c.id AND (s.from_offset <= :at OR :at = 0) AND s.to_offset > :at)
-      AND "#,
+    WHERE "#,
     narrowed!(),
     r#" ORDER BY g.missed_from, c.name, k."group", k.kind, g.namespace, g.from_offset LIMIT :limit"#
 );

@@ -351,6 +351,38 @@ fn while_nothing_can_be_recorded_no_answer_about_it_is_complete() {
 }
 
 #[test]
+fn gaps_of_clusters_that_the_configuration_does_not_hold_are_named() {
+    let mut world = unseen();
+    let named = |world: &World, scope: &Scope, at| {
+        let any = EnvironmentFilter::default();
+        let page = block_on(world.queries.ask(scope, at, ListEnvironments::new(&any, &whole()))).unwrap();
+        let gaps = page.metadata.snapshot.coverage.gaps.into_iter();
+        gaps.map(|gap| (gap.cluster, gap.kind, gap.reason)).collect::<Vec<_>>()
+    };
+    let gap = |cluster: &str, kind: &str, reason: &str| (cluster.into(), kind.into(), reason.into());
+    let (all, web) = (Scope::everything(), Scope::projects(["shop/web".to_owned()]));
+    let imported =
+        CoverageMark::gap(watch("dump", "Pod", ""), World::time(7), reason::IMPORTED, "from files");
+    world.go_on([Event::Marked(imported), Event::Nothing]);
+    let of_import = gap("dump", "Pod", reason::IMPORTED);
+    for at in [At::Now, At::Offset(world.head()), At::Time(World::time(8))] {
+        assert_eq!(named(&world, &all, at), [of_import.clone()], "{at:?}");
+        assert_eq!(named(&world, &web, at), [], "it looks elsewhere");
+    }
+    assert_eq!(named(&world, &all, At::Time(World::time(6))), []);
+    let before = world.head();
+    let west = environment("shop/web", "production", &[("west", "shop", "web")]);
+    let removed = CoverageMark::gap(WatchKey::discovery("east", ""), World::time(9), reason::NOT_WATCHED, "");
+    world.go_on([Event::Declare(vec![west]), Event::Marked(removed), Event::Nothing]);
+    let of_removed = gap("east", "", reason::NOT_WATCHED);
+    for at in [At::Now, At::Offset(world.head()), At::Time(World::time(10))] {
+        assert_eq!(named(&world, &all, at), [of_import.clone(), of_removed.clone()], "{at:?}");
+        assert_eq!(named(&world, &web, at), [], "it looks elsewhere by now");
+    }
+    assert_eq!(named(&world, &all, At::Offset(before)), [of_import], "it was watched then");
+}
+
+#[test]
 fn gaps_of_a_time_are_found_by_the_index_of_their_ends() {
     let view = unseen().view();
     let plan = |sql: &str| {
