@@ -44,6 +44,13 @@ pub(super) struct HealthSeries {
 }
 
 impl HealthSeries {
+    /// The marks within a span, with the health before each. What had none and has none did not change.
+    pub(super) fn moves_within(&self, span: Span) -> impl Iterator<Item = (&Mark, Option<Health>)> {
+        let before = std::iter::once(None).chain(self.marks.iter().map(|mark| mark.health));
+        let moves = self.marks.iter().zip(before).filter(|(mark, before)| mark.health != *before);
+        moves.filter(move |(mark, _)| span.since <= mark.time && mark.time <= span.until)
+    }
+
     /// What it amounts to, with at most so many intervals.
     pub(super) fn history(&self, limit: usize) -> HealthHistory {
         summary(&self.marks, self.span, limit)
@@ -144,7 +151,8 @@ fn marks(
     while let Some(row) = rows.next()? {
         let time = Timestamp::from_micros(row.get(1)?);
         marks.extend(said(row, time, end)?);
-        if time <= span.since {
+        // What it was just before the span decides whether it changed at its beginning.
+        if time < span.since {
             break;
         }
         end = time;

@@ -5,7 +5,6 @@ use rusqlite::named_params;
 
 use crate::alike;
 use crate::changes::environments::Selection;
-use crate::changes::health;
 use crate::changes::rows::FeedRow;
 use crate::error::Result;
 use crate::question::Context;
@@ -51,12 +50,12 @@ pub(super) fn of(
 
 /// An entry of one row; none where nothing showed.
 fn member(q: &mut Context<'_>, row: &FeedRow, environment: FeedEnvironment) -> Result<Option<Member>> {
-    let FeedRow { environment: number, place, manager } = row;
+    let FeedRow { environment: number, place, manager, health } = row;
     let mut entry = match place.what {
         What::Happened(what) => timeline::entry(q, place, what)?,
         What::Health | What::Gap => {
-            let Some((time, health)) = health::change(q, row)? else { return Ok(None) };
-            timeline::health_entry(place, time, health)
+            let Some(health) = health.clone() else { return Ok(None) };
+            timeline::health_entry(place, health)
         }
     };
     // One change can be of several environments.

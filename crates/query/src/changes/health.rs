@@ -1,104 +1,75 @@
-//! Changes of the health of environments, as entries of a feed.
+//! Changes of the health of environments, as entries of a feed: those that the timeline of each shows.
 //!
-//! A row that opens a grace time shows what was before it, and what it says itself only when that is over and nothing else came.
+//! Only environments of which something may show are looked at, those with the newest first, so that a page reads few.
 
-use rusqlite::{OptionalExtension, Row, named_params};
+use rusqlite::named_params;
 
 use crate::changes::environments::Selection;
 use crate::changes::rows::{FeedRow, Position};
 use crate::error::Result;
 use crate::question::Context;
-use crate::scope::reads;
+use crate::series::{Mark, series_of_environment};
+use crate::spans::Span;
 use crate::timeline::{Place, What};
-use strandline_model::{Health, Timestamp};
+use strandline_model::Health;
 use strandline_protocol::EntryHealth;
-use strandline_sqlite::column::VIEW;
 
-/// Moves of health of some environments that a scope could read then, the newest first.
-const MOVES: &str = concat!(
-    "SELECT h.environment_id, h.from_offset, h.observed_at
-    FROM json_each(:environments) i CROSS JOIN environment_health h ON h.environment_id = i.value
-        AND h.from_offset BETWEEN :from AND :to
-    WHERE (h.from_offset, h.environment_id, :code, 0) < (:offset, :environment, :what, :subject)
-        AND EXISTS (SELECT 1 FROM environment_audience e WHERE e.environment_id = h.environment_id
-            AND e.from_offset <= h.from_offset AND e.to_offset > h.from_offset AND ",
-    reads!(),
-    ") ORDER BY h.from_offset DESC, h.environment_id DESC LIMIT :limit"
-);
+/// Environments of which health may have changed within the offsets `:from` to `:to`, and no mark of which in the span stands
+/// later than the offset told. A grace time that is over in the span may have begun before it, with the last move before it.
+const MAY_SHOW: &str = "WITH last AS (
+        SELECT i.value AS id,
+            (SELECT max(from_offset) FROM environment_health WHERE environment_id = i.value AND from_offset <= :to) AS moved,
+            (SELECT max(from_offset) FROM environment_audience WHERE environment_id = i.value AND from_offset <= :to) AS began,
+            (SELECT max(to_offset) FROM environment_audience WHERE environment_id = i.value AND to_offset <= :to) AS ended
+        FROM json_each(:environments) i)
+    SELECT id, max(moved, coalesce(began, 0), coalesce(ended, 0)) AS newest FROM last
+    WHERE moved IS NOT NULL AND (max(moved, coalesce(began, 0), coalesce(ended, 0)) >= :from
+        OR EXISTS (SELECT 1 FROM environment_health h WHERE h.environment_id = last.id AND h.from_offset = last.moved
+            AND h.grace_until >= :since))
+    ORDER BY newest DESC, id DESC";
 
-/// As many moves as a page needs.
+/// As many changes as a page needs, the newest first.
 pub(super) fn newest(
     q: &Context<'_>,
     selection: &Selection<'_>,
     (from, to): (i64, i64),
-    after: Position,
+    (span, after): (Span, Position),
     limit: usize,
 ) -> Result<Vec<FeedRow>> {
-    let mut statement = q.view.prepare_cached(MOVES)?;
-    let params = named_params! {
-        ":environments": selection.numbers(), ":from": from, ":to": to.min(after.0), ":code": What::Health.code(),
-        ":offset": after.0, ":environment": after.1, ":what": after.2, ":subject": after.3,
-        ":scope": q.scope.as_sql(), ":limit": i64::try_from(limit).unwrap_or(i64::MAX),
+    let candidates = {
+        let mut statement = q.view.prepare_cached(MAY_SHOW)?;
+        let params = named_params! {
+            ":environments": selection.numbers(), ":from": from, ":to": to.min(after.0),
+            ":since": span.since.as_micros(),
+        };
+        let rows = statement.query_map(params, |row| Ok((row.get(0)?, row.get(1)?)))?;
+        rows.collect::<rusqlite::Result<Vec<(i64, i64)>>>()?
     };
-    let rows = statement.query_map(params, |row| {
-        let time = Timestamp::from_micros(row.get(2)?);
-        let place = Place { time, offset: row.get(1)?, what: What::Health, subject: 0 };
-        Ok(FeedRow { environment: row.get(0)?, place, manager: String::new() })
-    })?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
-}
-
-/// A move of health with the grace time that it opens.
-struct Move {
-    state: Option<Health>,
-    grace: Option<(Option<Health>, Timestamp)>,
-    time: Timestamp,
-}
-
-impl Move {
-    fn from_row(row: &Row<'_>) -> rusqlite::Result<Self> {
-        let until: Option<i64> = row.get(2)?;
-        let grace_state = VIEW.get_at(row, 1, "environment_health.grace_state")?;
-        Ok(Move {
-            state: VIEW.get_at(row, 0, "environment_health.state")?,
-            grace: until.map(|until| (grace_state, Timestamp::from_micros(until))),
-            time: Timestamp::from_micros(row.get(3)?),
-        })
-    }
-
-    /// What showed last of it, where it ended at a time.
-    fn shown_last(&self, end: Timestamp) -> Option<Health> {
-        match self.grace {
-            Some((meanwhile, until)) if until >= end => meanwhile,
-            _ => self.state,
+    // As timelines do, which show nothing that was over at once, be it right after the span.
+    let shown = Span { until: q.moment.clock(), ..span };
+    let mut found: Vec<FeedRow> = Vec::new();
+    for (environment, newest) in candidates {
+        if found.len() == limit && found.last().is_some_and(|row| row.place.offset > newest) {
+            break;
         }
+        let series = series_of_environment(q.view, q.log, &q.moment, q.scope, environment, shown)?;
+        let moves = series.moves_within(span).map(|(mark, before)| row(environment, mark, before));
+        found.extend(moves.filter(|row| row.position() < after));
+        found.sort_unstable_by_key(|row| std::cmp::Reverse(row.position()));
+        found.truncate(limit);
     }
+    Ok(found)
 }
 
-macro_rules! select_move {
-    ($condition:literal) => {
-        concat!(
-            "SELECT state, grace_state, grace_until, observed_at FROM environment_health
-            WHERE environment_id = :id AND from_offset ",
-            $condition
-        )
+fn row(environment: i64, mark: &Mark, before: Option<Health>) -> FeedRow {
+    // An environment can become what it is twice by one change: at once, and when its grace time is over.
+    let subject = mark.time.as_micros();
+    let place = Place { time: mark.time, offset: mark.offset, what: What::Health, subject };
+    let health = EntryHealth {
+        before,
+        after: mark.health,
+        reason: mark.reason.clone(),
+        message: mark.message.clone(),
     };
-}
-
-/// What the health of an environment was and became, and when it showed; none where it did not.
-pub(super) fn change(q: &Context<'_>, row: &FeedRow) -> Result<Option<(Timestamp, EntryHealth)>> {
-    let read = |sql: &str| {
-        let params = named_params! { ":id": row.environment, ":offset": row.place.offset };
-        q.view.prepare_cached(sql)?.query_row(params, Move::from_row).optional()
-    };
-    let Some(own) = read(select_move!("= :offset"))? else { return Ok(None) };
-    let before = read(select_move!("< :offset ORDER BY from_offset DESC LIMIT 1"))?;
-    let next = read(select_move!("> :offset ORDER BY from_offset LIMIT 1"))?;
-    let clock = q.moment.clock();
-    let end = next.map_or(clock, |next| next.time.min(clock));
-    let before = before.and_then(|before| before.shown_last(own.time));
-    let time = own.grace.map_or(own.time, |(_, until)| until);
-    let shows = own.grace.is_none_or(|(_, until)| until < end) && own.state != before;
-    let health = EntryHealth { before, after: own.state, reason: String::new(), message: String::new() };
-    Ok(shows.then_some((time, health)))
+    FeedRow { environment, place, manager: String::new(), health: Some(health) }
 }

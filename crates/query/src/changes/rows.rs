@@ -11,7 +11,7 @@ use crate::scope::reads;
 use crate::spans::Span;
 use crate::timeline::{Place, What};
 use strandline_model::{Stored, Timestamp};
-use strandline_protocol::FeedKind;
+use strandline_protocol::{EntryHealth, FeedKind};
 use strandline_sqlite::column::VIEW;
 use strandline_syntax::Glob;
 
@@ -21,6 +21,8 @@ pub(super) struct FeedRow {
     pub(super) place: Place,
     /// The field manager; empty where it is not known.
     pub(super) manager: String,
+    /// Of a change of health, what it is.
+    pub(super) health: Option<EntryHealth>,
 }
 
 /// The place of a row in the order of the feed.
@@ -112,7 +114,7 @@ pub(super) fn newest(
     }
     if filter.kinds().contains(&FeedKind::Health) && filter.by.is_empty() {
         selection.complete()?;
-        found.extend(health::newest(q, selection, (from, to), after, limit)?);
+        found.extend(health::newest(q, selection, (from, to), (span, after), limit)?);
         found.sort_unstable_by_key(|row| std::cmp::Reverse(row.position()));
         found.truncate(limit);
     }
@@ -126,7 +128,7 @@ fn from_row(row: &Row<'_>) -> rusqlite::Result<FeedRow> {
         what: What::Happened(VIEW.get_at(row, 2, "feed.what")?),
         subject: row.get(3)?,
     };
-    Ok(FeedRow { environment: row.get(4)?, place, manager: row.get(5)? })
+    Ok(FeedRow { environment: row.get(4)?, place, manager: row.get(5)?, health: None })
 }
 
 /// Whether one of those who are asked for made it.

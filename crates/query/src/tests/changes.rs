@@ -266,3 +266,100 @@ proptest! {
         }
     }
 }
+
+/// A change of health: its environment, offset and time, and what it was and became.
+type Became = (String, Offset, strandline_model::Timestamp, Option<Health>, Option<Health>);
+
+fn became(environment: &EnvironmentId, entry: &Entry) -> Became {
+    let health = entry.health.as_ref().unwrap();
+    (environment.as_str().to_owned(), entry.offset, entry.observed_at, health.before, health.after)
+}
+
+/// What the feed tells of health, page by page.
+fn fed(world: &World, scope: &Scope, at: At, filter: &ChangesFilter, limit: usize) -> Vec<Became> {
+    let mut page = PageRequest { limit, after: None };
+    let mut entries = Vec::new();
+    loop {
+        let found = block_on(world.queries.ask(scope, at, ListChanges::new(filter, &page))).unwrap();
+        assert!(found.items.len() <= limit);
+        entries.extend(found.items.iter().map(|item| became(&item.environments[0].id, &item.entry)));
+        match found.metadata.next {
+            Some(next) => page.after = Some(next),
+            None => return entries,
+        }
+    }
+}
+
+/// What the timelines of the environments tell of health.
+fn shown(
+    world: &World,
+    scope: &Scope,
+    at: At,
+    since: At,
+    ids: impl IntoIterator<Item = EnvironmentId>,
+) -> Vec<Became> {
+    let lanes = vec![strandline_model::Lane::Health];
+    let filter = TimelineFilter { since: Some(since), lanes, ..TimelineFilter::default() };
+    let mut shown = Vec::new();
+    for id in ids {
+        let question = GetEnvironmentTimeline::new(&id, &filter, &whole());
+        let Ok(found) = block_on(world.queries.ask(scope, at, question)) else { continue };
+        shown.extend(found.timeline.entries.iter().map(|entry| became(&id, entry)));
+    }
+    shown
+}
+
+fn of_health(since: At, until: Option<At>) -> ChangesFilter {
+    ChangesFilter { since: Some(since), until, kinds: vec![FeedKind::Health], ..ChangesFilter::default() }
+}
+
+proptest! {
+    #![proptest_config(strandline_testkit::cases(16))]
+
+    #[test]
+    fn a_feed_tells_of_health_what_the_timelines_tell(
+        events in super::scope::events(),
+        together in prop::collection::vec(0..7_usize, 0..6),
+        projects in prop::sample::subsequence(super::scope::PROJECTS.to_vec(), 0..3),
+        grace in prop::sample::select(vec![0, 90, 150, 600]),
+        spans in prop::collection::vec((0.0..1.0_f64, 0.0..1.0_f64, 0.0..1.0_f64, 1..7_usize), 6),
+    ) {
+        let progressing_grace = std::time::Duration::from_secs(grace);
+        let world = World::judged_by(RuleSet { progressing_grace, ..RuleSet::default() }, events.clone());
+        // Several changes of one time, most of which last none.
+        let pod = |(n, health): (usize, &usize)| {
+            Thing { health: *health, ..Thing::pod("east", "shop", &(n % 3).to_string()) }
+        };
+        let things: Vec<_> = together.iter().enumerate().map(pod).collect();
+        crate::testing::record(world.directory(), world.clock.clone(), async |appender| {
+            for (version, thing) in (world.last() + 1..).zip(things.chunks(1)) {
+                crate::testing::apply_all(&appender, version, thing).await;
+            }
+        });
+        world.project();
+        world.clock.set(World::time(world.last() + 4));
+        let scopes =
+            [Scope::everything(), Scope::projects(projects.iter().map(|path| (*path).to_owned()))];
+        let step = |part: f64| At::Time(World::time((world.last() as f64 * part) as usize + 1));
+        for (begin, end, moment, limit) in &spans {
+            let moment = At::Offset(world.heads[(world.last() as f64 * moment) as usize + 1]);
+            for (scope, at) in scopes.iter().flat_map(|scope| [(scope, At::Now), (scope, moment)]) {
+                let (since, until) = (step(begin.min(*end)), step(begin.max(*end)));
+                let ids = super::scope::ids(&events);
+                let mut expected = shown(&world, scope, at, since, ids);
+                let sorted = |mut all: Vec<Became>| {
+                    all.sort();
+                    all
+                };
+                let fed_until_now = fed(&world, scope, at, &of_health(since, None), *limit);
+                let offsets: Vec<_> = fed_until_now.iter().map(|one| one.1).collect();
+                prop_assert!(offsets.is_sorted_by(|one, next| one >= next), "{:?}", offsets);
+                prop_assert_eq!(sorted(fed_until_now), sorted(expected.clone()), "at {}", at);
+                let At::Time(last) = until else { unreachable!() };
+                expected.retain(|one| one.2 <= last);
+                let fed = fed(&world, scope, at, &of_health(since, Some(until)), *limit);
+                prop_assert_eq!(sorted(fed), sorted(expected), "at {} until {}", at, until);
+            }
+        }
+    }
+}

@@ -49,10 +49,9 @@ fn entry(place: &Place, lane: Lane, what: &str) -> Entry {
     }
 }
 
-/// A change of the health of an environment, at the time when it showed.
-pub(crate) fn health_entry(place: &Place, time: Timestamp, health: EntryHealth) -> Entry {
-    let health = Some(health);
-    Entry { observed_at: time, health, ..entry(place, Lane::Health, "became") }
+/// A change of the health of an environment.
+pub(crate) fn health_entry(place: &Place, health: EntryHealth) -> Entry {
+    Entry { health: Some(health), ..entry(place, Lane::Health, "became") }
 }
 
 fn became(place: &Place, marks: &[Mark]) -> Entry {

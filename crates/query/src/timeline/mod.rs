@@ -93,8 +93,7 @@ fn told(
     let span = axis.span();
     let within = |time: &Timestamp| span.since <= *time && *time <= span.until;
     if wanted.shows(Lane::Health) {
-        let marks = course.marks.iter().filter(|mark| within(&mark.time));
-        places.extend(marks.map(|mark| Place {
+        places.extend(course.moves_within(span).map(|(mark, _)| Place {
             time: mark.time,
             offset: mark.offset,
             what: What::Health,
