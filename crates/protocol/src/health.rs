@@ -17,7 +17,8 @@ pub struct HealthHistory {
     pub truncated: bool,
     /// How long it was in each health, and how often, over the whole span.
     pub times: Vec<HealthTime>,
-    /// How often it became Missing, Degraded or Unknown from something better, over the whole span.
+    /// How often it became Missing or Degraded from something better, over the whole span; what is between is compared where
+    /// its health was Unknown.
     pub worsened: u64,
     /// Whether that happened three times or more within the last hour of the span.
     pub flapping: bool,

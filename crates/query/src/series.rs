@@ -279,8 +279,10 @@ fn summary(marks: &[Mark], span: Span, limit: usize) -> HealthHistory {
             break;
         }
         count(&mut history.times, mark.health, span, mark.time, end);
-        let before = place.checked_sub(1).and_then(|before| marks.get(before));
-        let worse = before.is_some_and(|before| worsened(before.health, mark.health));
+        // What was not known for a time went on as it was, as far as anybody can say.
+        let earlier = marks.get(..place).unwrap_or_default().iter().rev();
+        let before = earlier.map(|mark| mark.health).find(|health| *health != Some(Health::Unknown));
+        let worse = before.is_some_and(|before| worsened(before, mark.health));
         if worse && mark.time >= span.since {
             history.worsened += 1;
             flaps += u64::from(mark.time >= span.until.minus(HOUR));
@@ -295,9 +297,9 @@ fn summary(marks: &[Mark], span: Span, limit: usize) -> HealthHistory {
     history
 }
 
-/// Whether something went wrong: what is on its way has not, or every rollout would count.
+/// Whether something went wrong: what is on its way has not, or every rollout would count, and what is not known may not have.
 fn worsened(before: Option<Health>, after: Option<Health>) -> bool {
-    before.is_some() && after > before && after > Some(Health::Progressing)
+    before.is_some() && after > before && matches!(after, Some(Health::Missing | Health::Degraded))
 }
 
 fn interval(mark: &Mark, until: Option<Timestamp>, end: Timestamp) -> HealthInterval {
@@ -377,6 +379,23 @@ mod tests {
         let time =
             |health, minutes: u64, intervals| HealthTime { health, total_ms: minutes * 60_000, intervals };
         assert_eq!(told.times, [time(GOOD, 15, 2), time(BAD, 8, 1), time(BUSY, 2, 1)]);
+    }
+
+    #[test]
+    fn what_is_not_known_for_a_time_is_no_worsening() {
+        const BLIND: Option<Health> = Some(Health::Unknown);
+        for (healths, expected) in [
+            (&[GOOD, BLIND, GOOD][..], 0),
+            (&[GOOD, BLIND, BAD], 1),
+            (&[GOOD, BAD, BLIND, BAD], 1),
+            (&[GOOD, BAD, BLIND, GOOD], 1),
+            (&[BLIND, BAD], 0),
+            (&[None, BLIND, BAD], 0),
+        ] {
+            let marks: Vec<_> = (0..).zip(healths.iter().copied()).collect();
+            let told = summary(&self::marks(&marks), Span { since: minute(0), until: minute(30) }, 10);
+            assert_eq!(told.worsened, expected, "{healths:?}");
+        }
     }
 
     #[test]
