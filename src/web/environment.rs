@@ -309,19 +309,24 @@ fn above(shell: &Shell, project: &str) -> Vec<(String, String)> {
     of_group.into_iter().chain([of_project]).collect()
 }
 
-/// The part of what is recorded in which it was Healthy: what was not recorded counts for neither.
+/// The part of what is known in which it was Healthy: what was not recorded, or not watched, counts for neither.
 fn month(history: &HealthHistory) -> Option<Month> {
     let total = |health: Option<Health>| {
         let of = |time: &&strandline_protocol::HealthTime| health.is_none() || time.health == health;
         history.times.iter().filter(of).fold(0_u64, |sum, time| sum.saturating_add(time.total_ms))
     };
-    let (known, healthy) = (total(None), total(Some(Health::Healthy)));
+    let [unknown, healthy] = [Health::Unknown, Health::Healthy].map(|health| total(Some(health)));
+    let known = total(None).saturating_sub(unknown);
     if known == 0 {
         return None;
     }
-    let recorded = std::time::Duration::from_millis(known);
+    let [recorded, unknown] = [known.saturating_add(unknown), unknown].map(std::time::Duration::from_millis);
     let whole = recorded + std::time::Duration::from_secs(3600) >= MONTH;
     let span = if whole { "in 30 days".to_owned() } else { format!("of {} recorded", lasted(recorded)) };
+    let span = match unknown.is_zero() {
+        true => span,
+        false => format!("{span}, but for {} not known", lasted(unknown)),
+    };
     Some(Month { healthy: per_cent(healthy, known), span, incidents: worsened(history) })
 }
 

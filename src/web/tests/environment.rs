@@ -143,6 +143,16 @@ fn health_over_time_is_a_bar_with_words_and_figures() {
 }
 
 #[test]
+fn what_is_not_known_is_no_part_of_the_month() {
+    let mut found = found(graph(vec![], vec![]));
+    let times = [(Some(Health::Unknown), 120), (Some(Health::Degraded), 60), (Some(Health::Healthy), 540)];
+    found.month = Some(health_history(&times));
+    holds(&whole_page("", &found), &["90%</span> healthy of 12h recorded, but for 120m not known"]);
+    found.month = Some(health_history(&[(Some(Health::Unknown), 120)]));
+    assert!(!whole_page("", &found).contains("> healthy "), "nothing is known");
+}
+
+#[test]
 fn what_a_page_leaves_out_is_linked_to() {
     let nodes = vec![
         resource("ReplicaSet", "web-1", Some(Health::Healthy)),
