@@ -157,8 +157,15 @@ pub(super) fn print_page<T: Listed + DeserializeOwned>(
     list: &ListArgs,
 ) -> Result<(), CliError> {
     let what = format!("reading {nouns}");
-    if documented(&what, &list.output, &value)? {
-        return Ok(());
+    let found = value["items"].as_array().is_some_and(|items| !items.is_empty());
+    if let Some(text) = document(&list.output, &value).transpose()? {
+        write(&text)?;
+        return understood(&what, &value);
+    }
+    // One word of several may fit nothing: what the others found is shown all the same.
+    let understood = understood(&what, &value);
+    if !found && understood.is_err() {
+        return understood;
     }
     let page: Page<T> = typed(&what, value)?;
     let now = reference(&list.server, &page.metadata.snapshot);
@@ -166,11 +173,12 @@ pub(super) fn print_page<T: Listed + DeserializeOwned>(
         note!("warning: {gap}");
     }
     print_time(list, &page.metadata.snapshot);
-    if page.items.is_empty() {
+    if !found {
         note!("No {nouns} found.");
         return Ok(());
     }
-    write(&listing(&page.items, &list.output, now))
+    write(&listing(&page.items, &list.output, now))?;
+    understood
 }
 
 /// Prints an answer as a document, where one is asked for; either way fails where it was not [`understood`].
@@ -181,7 +189,7 @@ pub(super) fn documented(what: &str, output: &OutputArgs, value: &Value) -> Resu
     Ok(text.is_some())
 }
 
-/// Fails where nothing was found because words of the question fit nothing: scripts must not take a slip of the finger for
+/// Fails where words of the question fit nothing, whatever the others found: scripts must not take a slip of the finger for
 /// an environment in which all is well.
 pub(super) fn understood(what: &str, value: &Value) -> Result<(), CliError> {
     let warnings = value["warnings"].as_array().or_else(|| value["metadata"]["warnings"].as_array());

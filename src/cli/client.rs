@@ -238,7 +238,7 @@ impl Client {
         limit: Option<u64>,
     ) -> Result<Value, CliError> {
         let mut items: Vec<Value> = Vec::new();
-        let mut before = None;
+        let (mut before, mut warnings) = (None, None);
         loop {
             let left = limit.map_or(PAGE, |limit| limit.saturating_sub(items.len() as u64).min(PAGE));
             query.retain(|given| given.name != "limit");
@@ -249,6 +249,9 @@ impl Client {
                     .hint(format!("check that {} is a Strandline server of this version", self.server)));
             };
             items.extend(more);
+            // What is odd about the question is said on its first page.
+            let odd = page["metadata"].get_mut("warnings").map(Value::take);
+            let said = warnings.get_or_insert(odd);
             let next = page["metadata"]["continue"].as_str().map(str::to_owned);
             // A page may hold nothing and yet lead on; one that leads to itself does not.
             let goes_on = next != before;
@@ -260,6 +263,9 @@ impl Client {
                     query.push(Parameter::new("continue", token));
                 }
                 None => {
+                    if let Some(odd) = said.take() {
+                        page["metadata"]["warnings"] = odd;
+                    }
                     page["items"] = Value::Array(items);
                     return Ok(page);
                 }
@@ -320,7 +326,11 @@ mod tests {
             let items: Vec<_> = (start..3).take(size).collect();
             let end = start + items.len();
             let next = (end < 3).then(|| end.to_string());
-            json(&request, &serde_json::json!({ "items": items, "metadata": { "continue": next } }))
+            let mut metadata = serde_json::json!({ "continue": next });
+            if start == 0 {
+                metadata["warnings"] = serde_json::json!(["odd"]);
+            }
+            json(&request, &serde_json::json!({ "items": items, "metadata": metadata }))
         })
     })];
 
@@ -397,8 +407,9 @@ mod tests {
     async fn lists_are_followed_to_their_end_or_to_the_limit() {
         for (limit, expected) in [(None, 3), (Some(1), 1), (Some(2), 2), (Some(3), 3), (Some(9), 3)] {
             let items: Vec<_> = (0..expected).collect();
-            let got = listed(limit).await.map(|page| page["items"].clone());
-            assert_eq!(got, Ok(serde_json::json!(items)), "{limit:?}");
+            let got =
+                listed(limit).await.map(|page| (page["items"].clone(), page["metadata"]["warnings"].clone()));
+            assert_eq!(got, Ok((serde_json::json!(items), serde_json::json!(["odd"]))), "{limit:?}");
         }
     }
 }
