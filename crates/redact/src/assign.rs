@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::calls::{argument, setter};
 use super::names::{Meaning, Names, Style};
 use super::shapes::{Shape, hides, is_login, is_reference, shape};
 use super::text::Setting;
@@ -19,6 +20,8 @@ pub(super) fn assignments(text: &str, setting: Setting, names: &Names, found: &m
             b':' => scan.colon(at),
             b' ' => scan.blank(at),
             b'>' => scan.element(at),
+            b',' => argument(text, at, setting, names),
+            b'(' => setter(text, at, names),
             _ => None,
         };
         if let Some(mut value) = value.filter(|value| !value.is_empty()) {
@@ -45,14 +48,16 @@ impl Scan<'_> {
         self.text.as_bytes().get(at).copied().unwrap_or(b'\n')
     }
 
-    /// `name=value`, `name = "value"`, `name := value`, `name => value`.
+    /// `name=value`, `name = "value"`, `name := value`, `name ||= value`, `name => value`.
     fn equals(&self, at: usize) -> Option<Range<usize>> {
         let before = at.checked_sub(1).map_or(b' ', |at| self.byte(at));
         let mut next = self.byte(at + 1);
         if next == b'=' || matches!(before, b'=' | b'!' | b'<' | b'>' | b'~') {
             return None;
         }
-        let name_end = if before == b':' { at - 1 } else { at };
+        let operator = |b: &u8| matches!(b, b':' | b'|' | b'?' | b'+');
+        let name_end =
+            at - self.text.as_bytes()[..at].iter().rev().take(2).take_while(|b| operator(b)).count();
         let mut start = at + 1;
         if next == b'>' {
             start += 1;
@@ -80,9 +85,16 @@ impl Scan<'_> {
         {
             start += self.text[start..].bytes().take_while(|b| *b == b' ').count();
         }
-        let value = value_at(self.text, start);
+        let spaced = before == b' ' || name_end < at || next == b' ';
+        let value = self.value(start, spaced);
         let text = &self.text[value.clone()];
         (hides(meaning, text) || (user && is_login(text))).then_some(value)
+    }
+
+    /// A value, also one between backticks where that is no command.
+    fn value(&self, start: usize, spaced: bool) -> Range<usize> {
+        template(self.text, start, spaced && self.setting != Setting::Command)
+            .unwrap_or_else(|| value_at(self.text, start))
     }
 
     /// `<add key="Password" value="x"/>`
@@ -119,19 +131,26 @@ impl Scan<'_> {
             return None;
         }
         let start = at + 1 + self.text[at + 1..].bytes().take_while(|b| matches!(b, b' ' | b'\t')).count();
-        let value = value_at(self.text, start);
+        let value = self.value(start, true);
         let text = &self.text[value.clone()];
         let quoted = matches!(before, b'"' | b'\'') && value.start > start;
         let header =
             name.contains('-') && !name.starts_with('-') && name.contains(|c: char| c.is_ascii_uppercase());
-        let sure =
-            quoted || header || (self.setting == Setting::Command && next == b' ' && value.start > start);
+        // `{ password: 'x' }`, `login(password: "x")`
+        let start_of_name = name.as_ptr() as usize - self.text.as_ptr() as usize;
+        let inline = self.setting == Setting::Other
+            && value.start > start
+            && self.text[..start_of_name].trim_end_matches([' ', '\n']).ends_with(['{', ',', '(']);
+        let sure = quoted
+            || inline
+            || header
+            || (self.setting == Setting::Command && next == b' ' && value.start > start);
         let suspicious = match (sure, meaning) {
             (true, _) => hides(meaning, text),
             (false, Meaning::Certain | Meaning::Probable) => {
                 shape(text.trim_end_matches(['.', ',', ')', '}', ']'])) > Shape::Ordinary
             }
-            (false, _) => shape(text) == Shape::Random,
+            (false, _) => hides(Meaning::Possible, text),
         };
         suspicious.then_some(value)
     }
@@ -238,6 +257,9 @@ pub(super) fn value_at(text: &str, start: usize) -> Range<usize> {
         let end = rest[2..].find('\\').map_or(rest.len(), |at| at + 2);
         return start + 2..start + end;
     }
+    if let Some(long) = ["\"\"\"", "'''"].iter().find(|quotes| rest.starts_with(**quotes)) {
+        return start + 3..start + 3 + rest[3..].find(long).unwrap_or(rest.len() - 3);
+    }
     if let Some(quote) = rest.bytes().next().filter(|c| matches!(c, b'"' | b'\'')) {
         let bytes = rest.as_bytes();
         let mut at = 1;
@@ -257,4 +279,28 @@ pub(super) fn value_at(text: &str, start: usize) -> Range<usize> {
 fn word_end(text: &str) -> usize {
     let end = text.find(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | ';' | '|' | '&' | '<' | '>'));
     end.unwrap_or(text.len())
+}
+
+/// What stands between backticks here. In a shell that is a command: `sure` where it cannot be one.
+pub(super) fn template(text: &str, start: usize, sure: bool) -> Option<Range<usize>> {
+    let rest = text.get(start..)?.strip_prefix('`')?;
+    let length = rest.bytes().take(LONGEST).position(|b| b == b'`')?;
+    let inside = &rest[..length];
+    let is_text = sure || (!inside.contains(char::is_whitespace) && shape(inside) > Shape::Ordinary);
+    is_text.then_some(start + 1..start + 1 + length)
+}
+
+/// What stands between quotes here, and what is behind them.
+pub(super) fn quoted(text: &str, start: usize) -> Option<(Range<usize>, usize)> {
+    let bytes = text.as_bytes();
+    let quotes = match bytes.get(start)? {
+        b'"' | b'\'' | b'`' => 1,
+        b'\\' if matches!(bytes.get(start + 1), Some(b'"' | b'\'')) => 2,
+        _ => return None,
+    };
+    let value = template(text, start, true).unwrap_or_else(|| value_at(text, start));
+    // Of three quotes as of one.
+    let quotes = quotes.max(value.start - start);
+    let behind = (value.end + quotes).min(text.len());
+    text.is_char_boundary(behind).then_some((value, behind))
 }

@@ -15,6 +15,7 @@
 
 mod assign;
 mod base64;
+mod calls;
 mod forms;
 mod frame;
 mod left_out;
@@ -27,6 +28,7 @@ mod remembered;
 mod secret;
 mod shapes;
 mod shell;
+mod statements;
 mod text;
 mod urls;
 mod values;

@@ -1,15 +1,17 @@
-//! Files within a text, read line by line: YAML with its blocks, INI, properties, `.env`, `.netrc`, `.pgpass` and what
-//! has `name value` on a line.
+//! Files within a text, read line by line: YAML with its blocks, HCL with its here documents, INI, properties, `.env`, and
+//! what has no separator (see [`statements`](super::statements)).
 
 use std::ops::Range;
 
+use super::assign::template;
 use super::names::{Meaning, Names, Style, is_harmless_name, is_naming, is_plural, is_value_name};
 use super::shapes::{Shape, hides, is_reference, shape};
+use super::statements::{Statements, has_users};
 use super::text::Setting;
 
 /// What the lines below a name hold.
 #[derive(Clone, Copy)]
-struct Block {
+struct Block<'a> {
     /// How far its name is indented.
     indent: usize,
     meaning: Meaning,
@@ -17,17 +19,20 @@ struct Block {
     is_text: bool,
     /// Whether all members are credentials, as those of `tokens:` and of a Secret's `data:`.
     all: bool,
+    /// The line that ends a here document.
+    end: Option<&'a str>,
 }
 
 struct Lines<'a> {
     text: &'a str,
     setting: Setting,
     names: &'a Names,
+    statements: Statements<'a>,
     /// Whether there is more than one line.
     several: bool,
     /// Whether somewhere in these lines a Secret is written.
     has_secret: bool,
-    block: Option<Block>,
+    block: Option<Block<'a>>,
     /// The meaning that `name:` gave to the `value:` beside it, and how far that is indented.
     named: Option<(usize, Meaning)>,
 }
@@ -36,7 +41,9 @@ struct Lines<'a> {
 pub(super) fn settings(text: &str, setting: Setting, names: &Names, found: &mut Vec<Range<usize>>) {
     let several = text.contains('\n');
     let has_secret = several && (text.contains("kind: Secret") || text.contains("kind: \"Secret\""));
-    let mut lines = Lines { text, setting, names, several, has_secret, block: None, named: None };
+    let has_users = text.contains('"') && has_users(text);
+    let statements = Statements { setting, names, several, has_users };
+    let mut lines = Lines { text, setting, names, statements, several, has_secret, block: None, named: None };
     let mut start = 0;
     for line in text.split_inclusive('\n') {
         lines.line(start, line.trim_end_matches(['\n', '\r']), found);
@@ -44,7 +51,7 @@ pub(super) fn settings(text: &str, setting: Setting, names: &Names, found: &mut 
     }
 }
 
-impl Lines<'_> {
+impl<'a> Lines<'a> {
     fn line(&mut self, start: usize, line: &str, found: &mut Vec<Range<usize>>) {
         let trimmed = line.trim_start();
         if trimmed.is_empty() {
@@ -53,6 +60,14 @@ impl Lines<'_> {
         let indent = line.len() - trimmed.len();
         let dash = trimmed.starts_with("- ");
         if let Some(block) = self.block {
+            if let Some(end) = block.end {
+                if trimmed.trim_end_matches([' ', '\t', ';', ',', ')']) == end {
+                    self.block = None;
+                } else {
+                    self.in_block(block, start + indent, trimmed, found);
+                }
+                return;
+            }
             if indent > block.indent || (indent == block.indent && dash && !block.is_text) {
                 if self.in_block(block, start + indent, trimmed, found) {
                     return;
@@ -69,13 +84,13 @@ impl Lines<'_> {
         }
         if let Some(value) = self.setting_in(at, indent, content) {
             found.push(value);
-        } else if let Some(value) = self.words(content) {
-            found.push(at + value.start..at + value.end);
+        } else {
+            self.statements.line(at, content, found);
         }
     }
 
     /// A line below a credential's name; false where it has to be read like any other.
-    fn in_block(&mut self, block: Block, at: usize, line: &str, found: &mut Vec<Range<usize>>) -> bool {
+    fn in_block(&mut self, block: Block<'a>, at: usize, line: &str, found: &mut Vec<Range<usize>>) -> bool {
         if block.is_text {
             if !is_reference(line) {
                 found.push(at..at + line.trim_end().len());
@@ -148,7 +163,9 @@ impl Lines<'_> {
         }
         let yaml = line.as_bytes()[separator] == b':';
         let start = at + separator + 1 + rest.len() - rest.trim_start().len();
-        let range = inner(rest.trim());
+        let spaced = yaml || before.ends_with(' ') || rest.starts_with(' ');
+        let sure = spaced && self.setting != Setting::Command;
+        let range = template(rest.trim(), 0, sure).unwrap_or_else(|| inner(rest.trim()));
         let value = rest.trim().get(range.clone())?;
         if yaml && self.several {
             if let Some((of, meaning)) = self.named
@@ -157,7 +174,7 @@ impl Lines<'_> {
             {
                 self.named = None;
                 if matches!(value, "|" | ">" | "|-" | ">-") {
-                    self.block = Some(Block { indent, meaning, is_text: true, all: true });
+                    self.block = Some(Block { indent, meaning, is_text: true, all: true, end: None });
                     return None;
                 }
                 return hides(meaning, value).then_some(start + range.start..start + range.end);
@@ -171,7 +188,8 @@ impl Lines<'_> {
                 && value.is_empty()
                 && (self.has_secret || name == "stringData")
             {
-                self.block = Some(Block { indent, meaning: Meaning::Certain, is_text: false, all: true });
+                let meaning = Meaning::Certain;
+                self.block = Some(Block { indent, meaning, is_text: false, all: true, end: None });
                 return None;
             }
         }
@@ -182,9 +200,14 @@ impl Lines<'_> {
         if yaml && self.several && before.len() == commented.len() {
             let is_text = matches!(value.as_bytes().first(), Some(b'|' | b'>')) && value.len() <= 4;
             if is_text || value.is_empty() || value.starts_with(['&', '!']) {
-                self.block = Some(Block { indent, meaning, is_text, all: is_plural(name) });
+                self.block = Some(Block { indent, meaning, is_text, all: is_plural(name), end: None });
                 return None;
             }
+        }
+        if let Some(end) = here_document(value) {
+            let end = self.text.get(start + range.start + end.start..start + range.start + end.end);
+            self.block = Some(Block { indent, meaning, is_text: true, all: true, end });
+            return None;
         }
         let whole = start + range.start..start + range.end;
         if value.starts_with(['[', '{']) {
@@ -198,85 +221,12 @@ impl Lines<'_> {
         // A sentence is no setting.
         let unsure = self.setting == Setting::Prose || !self.several || before.len() != commented.len();
         let hidden = if unsure && range.start == 0 {
-            meaning >= Meaning::Probable && shape(value) > Shape::Ordinary || shape(value) == Shape::Random
+            meaning >= Meaning::Probable && shape(value) > Shape::Ordinary || hides(Meaning::Possible, value)
         } else {
             hides(meaning, value)
         };
         hidden.then_some(whole)
     }
-
-    /// Words without a separator: `requirepass x`, `machine h login u password x`, `user u on >x`, `host:5432:db:u:x`.
-    fn words(&self, line: &str) -> Option<Range<usize>> {
-        if !line.contains(' ') {
-            return pgpass(line);
-        }
-        if self.setting == Setting::Prose {
-            return None;
-        }
-        let line_of_netrc = line.find("machine ").filter(|_| line.contains(" password "));
-        let mut words = line[line_of_netrc.unwrap_or(0)..].split([' ', '\t']).filter(|word| !word.is_empty());
-        let first = words.next()?;
-        let place = |word: &str| {
-            let start = word.as_ptr() as usize - line.as_ptr() as usize;
-            let inside = inner(word);
-            start + inside.start..start + inside.end
-        };
-        match first {
-            "machine" | "default" => {
-                let password = words.skip_while(|word| *word != "password").nth(1)?;
-                return (!is_reference(password)).then(|| place(password));
-            }
-            "user" => {
-                let secret = words.find(|word| word.starts_with('>') && word.len() > 3)?;
-                let range = place(secret);
-                return (!is_reference(&line[range.start + 1..range.end]))
-                    .then_some(range.start + 1..range.end);
-            }
-            _ => {}
-        }
-        let (second, third) = (words.next()?, words.next());
-        let (name, value) = match third {
-            None => (first, second),
-            // `proxy_set_header X-Api-Key x;`, `set password x`
-            Some(third)
-                if words.next().is_none()
-                    && (first.contains("header") || matches!(first, "set" | "config")) =>
-            {
-                (second, third)
-            }
-            Some(_) => return None,
-        };
-        if !name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.'))
-            || name.starts_with('-')
-        {
-            return None;
-        }
-        let meaning = self.names.meaning(name, Style::Variable);
-        let range = place(value);
-        let text = &line[range.clone()];
-        let sure = self.several || name.contains("pass") || self.setting == Setting::Command;
-        let hidden = if sure && meaning == Meaning::Certain {
-            !is_reference(text)
-        } else {
-            meaning >= Meaning::Probable && shape(text) > Shape::Ordinary
-        };
-        hidden.then_some(range)
-    }
-}
-
-/// The password in a line of `.pgpass`.
-fn pgpass(line: &str) -> Option<Range<usize>> {
-    let mut fields = line.split(':');
-    let (host, port, database) = (fields.next()?, fields.next()?, fields.next()?);
-    let (user, password) = (fields.next()?, fields.next()?);
-    let is_one = fields.next().is_none()
-        && (port == "*" || (!port.is_empty() && port.len() <= 5 && port.bytes().all(|b| b.is_ascii_digit())))
-        && !host.is_empty()
-        && !database.is_empty()
-        && !user.is_empty()
-        && !host.bytes().all(|b| b.is_ascii_digit())
-        && !is_reference(password);
-    is_one.then(|| line.len() - password.len()..line.len())
 }
 
 /// A value without what surrounds it: quotes, a comment, or what ends a statement.
@@ -286,4 +236,15 @@ fn inner(text: &str) -> Range<usize> {
     }
     let text = text.split(" #").next().unwrap_or(text);
     0..text.trim_end().trim_end_matches([',', ';']).len()
+}
+
+/// The word that ends a here document which begins so: `<<EOF`, `<<-EOF`, `<<~EOF`, `<<<'EOF'`.
+fn here_document(value: &str) -> Option<Range<usize>> {
+    let rest = value.strip_prefix("<<")?;
+    let word = rest.trim_start_matches(['<', '-', '~', '"', '\'']);
+    let length =
+        word.bytes().take_while(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || *b == b'_').count();
+    let start = value.len() - word.len();
+    let ends = !word[length..].starts_with(|c: char| c.is_ascii_alphanumeric());
+    (word.starts_with(|c: char| c.is_ascii_uppercase()) && ends).then_some(start..start + length)
 }

@@ -322,6 +322,10 @@ fn of_key(words: &Words, last: usize, member: bool) -> Meaning {
     let Some(kind) = last.checked_sub(1).map(|at| words.get(at)) else {
         return if member { Meaning::Possible } else { Meaning::Probable };
     };
+    // PagerDuty calls so what lets everybody send, and queues what says where to.
+    if kind == "routing" {
+        return Meaning::Possible;
+    }
     if is(kind, List::OpenKey) {
         return Meaning::Nothing;
     }
@@ -333,6 +337,12 @@ fn of_key(words: &Words, last: usize, member: bool) -> Meaning {
     }
     // A `passwordKey` is the key under which a Secret has the password.
     if member { Meaning::Possible } else { Meaning::Probable }
+}
+
+/// Whether a name is one word, and that a credential's.
+pub(super) fn is_credential_word(name: &str) -> bool {
+    let words = Words::of(name);
+    words.count == 1 && is(words.get(0), List::Credential)
 }
 
 /// Names under which the value of something stands that is named above them.

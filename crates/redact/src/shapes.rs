@@ -22,10 +22,17 @@ pub(super) enum Shape {
 pub(super) fn hides(meaning: Meaning, value: &str) -> bool {
     match meaning {
         Meaning::Nothing => false,
-        Meaning::Possible => shape(value) == Shape::Random,
+        Meaning::Possible => shape(value) == Shape::Random || is_key_in_hex(value.trim()),
         Meaning::Probable => shape(value) > Shape::Ordinary,
         Meaning::Certain => !is_reference(value.trim()),
     }
+}
+
+/// Sixteen bytes in base 16, as many keys are written; commits and digests are longer.
+fn is_key_in_hex(value: &str) -> bool {
+    value.len() == 32
+        && value.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
+        && shape(value) > Shape::Ordinary
 }
 
 pub(super) fn shape(value: &str) -> Shape {

@@ -279,6 +279,21 @@ fn long_texts_are_searched_once() {
         "\n- \"token\": \"",
         "{\"a\":[",
         "hvs.",
+        "\"token\", ",
+        "f(\"token\", \"",
+        "f(a,\"token\",`x",
+        "{token, <<\"",
+        "f(",
+        "setToken(\"",
+        "token = `",
+        "token = \"\"\"",
+        "\ntoken = <<EOF",
+        "\"a\" \"b\"\n",
+        "token \"x\"; {",
+        "user u token ",
+        "\n[a.b]:1 u:$(",
+        "ENV TOKEN ",
+        "a: 'x', token: ",
     ];
     for part in parts {
         cleaned(&object(json!({"spec": {"args": [part.repeat(100_000)]}})).to_string(), CUSTOM);
@@ -358,7 +373,7 @@ proptest! {
     }
 
     #[test]
-    fn commands_are_cleaned_once(words in prop::collection::vec("(--token|PASSWORD=|\n|password: |H4sIAAAAAAAAAAAAAAAAAAAA|Authorization: Bearer |hvs.0123456789.|a://|u:p|@|=| |\"|'|glpat-0123456789|x|-|\\$\\(A\\)|eyJhbGciOiJI.eyJzdWIiOiIx.c2ln)", 1..10)) {
+    fn commands_are_cleaned_once(words in prop::collection::vec("(--token|PASSWORD=|\n|password: |H4sIAAAAAAAAAAAAAAAAAAAA|Authorization: Bearer |hvs.0123456789.|a://|u:p|@|=| |\"|'|glpat-0123456789|x|-|,|`|<<|setToken\\(|\\{token, |user u |ENV TOKEN |\\$\\(A\\)|eyJhbGciOiJI.eyJzdWIiOiIx.c2ln)", 1..10)) {
         cleaned(&object(json!({"spec": {"args": [words.concat(), words]}})).to_string(), CUSTOM);
     }
 }

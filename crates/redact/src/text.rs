@@ -73,13 +73,13 @@ fn once(text: &str, setting: Setting, mask: Mask<'_>) -> Option<String> {
 fn places(text: &str, setting: Setting, names: &Names) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     // Most texts are a word or two: these bytes announce all that is looked for but marks.
-    let (mut equals, mut colon, mut blank, mut element, mut line) = (false, false, false, false, false);
+    let (mut equals, mut colon, mut blank, mut other, mut line) = (false, false, false, false, false);
     for byte in text.bytes() {
         match byte {
             b'=' => equals = true,
             b':' => colon = true,
             b' ' => blank = true,
-            b'>' => element = true,
+            b'>' | b',' | b'(' | b'\t' => other = true,
             b'\n' => line = true,
             _ => {}
         }
@@ -88,7 +88,7 @@ fn places(text: &str, setting: Setting, names: &Names) -> Vec<Range<usize>> {
     if colon || (equals && text.contains('@')) {
         logins(text, &mut found);
     }
-    if equals || colon || blank || element {
+    if equals || colon || blank || other {
         assignments(text, setting, names, &mut found);
         settings(text, setting, names, &mut found);
     } else if line {
