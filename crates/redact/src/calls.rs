@@ -51,7 +51,7 @@ pub(super) fn argument(text: &str, comma: usize, setting: Setting, names: &Names
 
 /// The only argument of a call that sets a credential: `setPassword("x")`, `.with_token('x')`.
 pub(super) fn setter(text: &str, open: usize, names: &Names) -> Option<Range<usize>> {
-    let (value, behind) = quoted(text, open + 1)?;
+    let (value, behind) = quoted(text, skip(text, open + 1))?;
     if !text[..open].bytes().next_back()?.is_ascii_alphanumeric() || byte(text, skip(text, behind)) != b')' {
         return None;
     }
@@ -153,12 +153,10 @@ fn place(text: &str, open: usize) -> Option<Place> {
 
 /// What a bracket opens, by what stands before it: a call, or else a pair.
 fn called(text: &str, bracket: usize, call: Place) -> Place {
-    let is_call =
-        text[..bracket].ends_with(|c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '!' | '>'));
-    let name = name_before(text, if text[..bracket].ends_with(['!', '>']) { bracket - 1 } else { bracket });
-    let name = name.to_ascii_lowercase();
-    let last = name.rsplit(['.', '_']).next().unwrap_or_default();
-    let is_list = match last {
+    let before = &text[..skip_back(text, bracket)];
+    let is_call = before.ends_with(|c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '!' | '>'));
+    let name = name_before(before, before.trim_end_matches(['!', '>']).len()).to_ascii_lowercase();
+    let is_list = match name.rsplit(['.', '_']).next().unwrap_or_default() {
         "of" => ["list.of", "set.of", "stream.of"].iter().any(|list| name.ends_with(list)),
         "array" | "aslist" | "list" | "listof" | "setof" | "tuple" | "in" | "values" | "fields"
         | "columns" | "compact" | "only" | "except" | "pluck" | "permit" | "contains" => true,
@@ -166,7 +164,14 @@ fn called(text: &str, bracket: usize, call: Place) -> Place {
     };
     match (is_list, is_call) {
         (true, _) => Place::List,
-        (false, true) => call,
+        // `return ("password", "token")` has a blank.
+        (false, true) => {
+            if before.len() < bracket {
+                Place::Later
+            } else {
+                call
+            }
+        }
         (false, false) if call == Place::First => Place::Pair,
         (false, false) => Place::List,
     }

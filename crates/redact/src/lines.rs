@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::assign::template;
+use super::assign::{name_before, template};
 use super::names::{Meaning, Names, Style, is_harmless_name, is_naming, is_plural, is_value_name};
 use super::shapes::{Shape, hides, is_reference, shape};
 use super::statements::{Statements, has_users};
@@ -82,7 +82,9 @@ impl<'a> Lines<'a> {
         if dash {
             self.named = None;
         }
-        if let Some(value) = self.setting_in(at, indent, content) {
+        if let Some((end, meaning)) = self.here_document(at, content) {
+            self.block = Some(Block { indent, meaning, is_text: true, all: true, end: Some(end) });
+        } else if let Some(value) = self.setting_in(at, indent, content) {
             found.push(value);
         } else {
             self.statements.line(at, content, found);
@@ -123,6 +125,23 @@ impl<'a> Lines<'a> {
             self.block = Some(Block { indent, is_text: true, ..block });
         }
         true
+    }
+
+    /// The word that ends a credential's here document which begins on this line: `<<EOF`, `<<-EOF`, `<<~EOF`, `<<<'EOF'`.
+    fn here_document(&self, at: usize, line: &str) -> Option<(&'a str, Meaning)> {
+        let (before, behind) = line.rsplit_once("<<")?;
+        let word = behind.trim_start_matches(['-', '~', '"', '\'']);
+        let is_word = |b: &u8| b.is_ascii_uppercase() || b.is_ascii_digit() || *b == b'_';
+        let length = word.bytes().take_while(is_word).count();
+        if length == 0 || word[length..].starts_with(|c: char| c.is_ascii_alphanumeric()) {
+            return None;
+        }
+        let before = before.trim_end_matches(['<', ' ']);
+        let style = if before.ends_with(':') { Style::Member } else { Style::Variable };
+        let name = name_before(before, before.strip_suffix([':', '='])?.len());
+        let meaning = self.names.meaning(name, style);
+        let start = at + line.len() - word.len();
+        (meaning > Meaning::Nothing).then_some((self.text.get(start..start + length)?, meaning))
     }
 
     /// `name: value`, `name = value`, `export NAME=value`.
@@ -204,11 +223,6 @@ impl<'a> Lines<'a> {
                 return None;
             }
         }
-        if let Some(end) = here_document(value) {
-            let end = self.text.get(start + range.start + end.start..start + range.start + end.end);
-            self.block = Some(Block { indent, meaning, is_text: true, all: true, end });
-            return None;
-        }
         let whole = start + range.start..start + range.end;
         if value.starts_with(['[', '{']) {
             let inside = value
@@ -236,15 +250,4 @@ fn inner(text: &str) -> Range<usize> {
     }
     let text = text.split(" #").next().unwrap_or(text);
     0..text.trim_end().trim_end_matches([',', ';']).len()
-}
-
-/// The word that ends a here document which begins so: `<<EOF`, `<<-EOF`, `<<~EOF`, `<<<'EOF'`.
-fn here_document(value: &str) -> Option<Range<usize>> {
-    let rest = value.strip_prefix("<<")?;
-    let word = rest.trim_start_matches(['<', '-', '~', '"', '\'']);
-    let length =
-        word.bytes().take_while(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || *b == b'_').count();
-    let start = value.len() - word.len();
-    let ends = !word[length..].starts_with(|c: char| c.is_ascii_alphanumeric());
-    (word.starts_with(|c: char| c.is_ascii_uppercase()) && ends).then_some(start..start + length)
 }

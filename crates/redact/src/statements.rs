@@ -3,6 +3,7 @@
 
 use std::ops::Range;
 
+use super::Mask;
 use super::names::{Meaning, Names, Style};
 use super::remembered::is_login_name;
 use super::shapes::{Shape, is_login, is_reference, shape};
@@ -75,12 +76,16 @@ impl Statements<'_> {
             return Some(password);
         }
         // `auth admin:x`, `stats auth admin:x`
-        if is_login_name(first) && is_login(rest) {
-            return rest.split_once(':').map(|(_, password)| password);
+        if is_login_name(first)
+            && let Some((_, password)) = login(rest)
+        {
+            return Some(password);
         }
         let (second, behind) = word(rest)?;
-        if is_login_name(second) && is_login(behind) {
-            return behind.split_once(':').map(|(_, password)| password);
+        if is_login_name(second)
+            && let Some((_, password)) = login(behind)
+        {
+            return Some(password);
         }
         let sets = Sets::of(first);
         sets.and_then(|sets| self.named(after_flags(rest), alone, Some(sets)))
@@ -202,10 +207,14 @@ fn user_and_password(line: &str) -> Option<(&str, &str)> {
         .then_some((user, password))
 }
 
+/// The two parts of a login; what stands for a hidden value only looks like one.
+fn login(text: &str) -> Option<(&str, &str)> {
+    text.split_once(':').filter(|_| is_login(text) && !Mask::is_hidden(text))
+}
+
 /// The password in `[host]:port user:password`, as Postfix has it.
-fn of_relay<'l>(host: &str, login: &'l str) -> Option<&'l str> {
-    let login = login.trim_end();
-    let (user, password) = login.split_once(':').filter(|_| is_login(login))?;
+fn of_relay<'l>(host: &str, text: &'l str) -> Option<&'l str> {
+    let (user, password) = login(text.trim_end())?;
     let is_host = |host: &str| {
         host.contains('.')
             && host.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-' | b'@'))

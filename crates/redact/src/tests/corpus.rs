@@ -121,7 +121,9 @@ fn clean_of(object: &Value) -> Value {
         (None, Some(_)) => TypeMeta { api_version: "v1", kind: "ConfigMap" },
         _ => CUSTOM,
     };
-    serde_json::from_str(&clean(&object.to_string(), defaults, &rules()).unwrap().body).unwrap()
+    let body = clean(&object.to_string(), defaults, &rules()).unwrap().body;
+    assert_eq!(clean(&body, defaults, &rules()).unwrap().body, body);
+    serde_json::from_str(&body).unwrap()
 }
 
 /// The leaves of a value with their places.
