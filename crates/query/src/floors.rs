@@ -5,6 +5,7 @@ use rusqlite::{Connection, OptionalExtension, named_params};
 use crate::concerns::Concerns;
 use crate::error::Result;
 use crate::filters::ResourceRef;
+use crate::gaps::counts;
 use crate::scope::{ResolvedScope, clusters_asked_about, looked_at};
 use strandline_model::{Offset, Timestamp, reason};
 use strandline_protocol::Gap;
@@ -27,9 +28,11 @@ pub(super) fn gaps(
         FROM "#,
         clusters_asked_about!(),
         r#" c CROSS JOIN kind_floor f ON f.cluster = c.name AND f.floor > :at
-        WHERE :environment IS NOT NULL OR "#,
+        WHERE "#,
+        counts!(),
+        " AND (:environment IS NOT NULL OR ",
         looked_at!(cluster),
-        r#" ORDER BY c.name, f."group", f.kind"#
+        r#") ORDER BY c.name, f."group", f.kind"#
     );
     let params = named_params! {
         ":at": at.as_i64(), ":cluster": cluster, ":environment": environment, ":scope": concerns.scope(view, scope, at)?,

@@ -39,8 +39,21 @@ macro_rules! narrowed {
     };
 }
 
-/// The gaps at an offset, the oldest first. Of a cluster that the catalog does not hold there are gaps too: it may have been
-/// imported, or taken from the configuration.
+/// SQL that holds where a gap of the cluster `c` is anybody's: of one that the catalog does not hold, as it was imported or
+/// taken from the configuration, where it is asked about or an environment looks there still. Before the first change all count:
+/// wrong clocks may have dated it.
+macro_rules! counts {
+    () => {
+        "(:environment IS NOT NULL OR :cluster IS NOT NULL
+            OR EXISTS (SELECT 1 FROM cluster_spec s
+                WHERE s.cluster_id = c.id AND (s.from_offset <= :at OR :at = 0) AND s.to_offset > :at)
+            OR EXISTS (SELECT 1 FROM environment_place p
+                WHERE p.cluster_id = c.id AND p.from_offset <= :at AND p.to_offset > :at))"
+    };
+}
+pub(super) use counts;
+
+/// The gaps at an offset, the oldest first.
 pub(super) fn at_offset(
     view: &Connection,
     scope: &ResolvedScope,
@@ -55,6 +68,8 @@ pub(super) fn at_offset(
         r#" c CROSS JOIN coverage g ON g.cluster_id = c.id AND g.state = 1 AND g.from_offset <= :at AND g.to_offset > :at
         JOIN kind k ON k.id = g.kind_id
         WHERE "#,
+        counts!(),
+        " AND ",
         narrowed!(),
         r#" ORDER BY g.since, c.name, k."group", k.kind, g.namespace LIMIT :limit"#
     );
@@ -87,6 +102,8 @@ pub(super) const AT_TIMES: &str = concat!(
     spans!(),
     r#" JOIN kind k ON k.id = g.kind_id
     WHERE "#,
+    counts!(),
+    " AND ",
     narrowed!(),
     r#" ORDER BY g.missed_from, c.name, k."group", k.kind, g.namespace, g.from_offset LIMIT :limit"#
 );

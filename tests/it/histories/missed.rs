@@ -93,11 +93,20 @@ struct AskedAt<'a> {
 }
 
 impl AskedAt<'_> {
-    fn expect(&self, since: Timestamp, concerns: impl Fn(&Span) -> bool) -> Vec<Named> {
+    /// Where everything is asked about: of clusters that the catalog does not hold, those that environments look at.
+    fn expect_of_all(&self) -> Vec<Named> {
         let nothing_yet = self.present.offset == Offset::ZERO;
-        let known =
-            |span: &&Span| nothing_yet || self.present.catalog.clusters.contains_key(&span.watch.cluster);
-        let spans = self.missed.within(since, self.time).filter(known).filter(|span| concerns(span));
+        let environments = self.present.environments.values();
+        let targets = environments.flat_map(|held| &held.declared.targets);
+        let looked_at: BTreeSet<&str> = targets.map(|target| target.cluster.as_str()).collect();
+        let known = |cluster: &str| self.present.catalog.clusters.contains_key(cluster);
+        self.expect(self.time, |Span { watch, .. }| {
+            nothing_yet || known(&watch.cluster) || looked_at.contains(watch.cluster.as_str())
+        })
+    }
+
+    fn expect(&self, since: Timestamp, concerns: impl Fn(&Span) -> bool) -> Vec<Named> {
+        let spans = self.missed.within(since, self.time).filter(|span| concerns(span));
         let mut all: Vec<Named> = spans.map(named).collect();
         all.sort();
         all
@@ -124,7 +133,7 @@ impl AskedAt<'_> {
             assert_eq!(told(&snapshot.coverage.gaps), expected, "{what} at {}", self.time);
             assert_eq!(snapshot.coverage.complete, expected.is_empty(), "{what} at {}", self.time);
         };
-        let all = self.expect(self.time, |_| true);
+        let all = self.expect_of_all();
         let list = queries
             .ask(&scope, at, ListEnvironments::new(&EnvironmentFilter::default(), &whole()))
             .await

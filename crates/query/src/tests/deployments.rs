@@ -194,7 +194,9 @@ proptest! {
         let globs = |text: &str| -> Vec<Glob> {
             Some(text).filter(|text| !text.is_empty()).iter().map(|text| text.parse().unwrap()).collect()
         };
-        let time = |is: bool, step: usize| is.then(|| At::Time(World::time(step)));
+        // A start in the future is refused.
+        let last = specs.len();
+        let time = |is: bool, step: usize| is.then(|| At::Time(World::time(step.min(last))));
         let environments = EnvironmentFilter {
             tiers,
             groups: Some(group).filter(|it| !it.is_empty()).iter().map(|it| it.parse().unwrap()).collect(),

@@ -8,7 +8,7 @@ use super::*;
 use crate::testing::{facts, record};
 use strandline_clock::testing::ManualClock;
 use strandline_log::{Appender, WriterHealth};
-use strandline_model::{CoverageMark, Kind, Source, Timestamp, WatchKey, reason};
+use strandline_model::{CatalogFact, ClusterSpec, CoverageMark, Kind, Source, Timestamp, WatchKey, reason};
 use strandline_sqlite::Watermark;
 use strandline_view::ViewStatus;
 
@@ -361,23 +361,32 @@ fn gaps_of_clusters_that_the_configuration_does_not_hold_are_named() {
     };
     let gap = |cluster: &str, kind: &str, reason: &str| (cluster.into(), kind.into(), reason.into());
     let (all, web) = (Scope::everything(), Scope::projects(["shop/web".to_owned()]));
+    let catalog = |clusters: &[&str], looked_at: &[&str]| {
+        let cluster =
+            |name: &&str| CatalogFact::Cluster(ClusterSpec { name: (*name).into(), region: String::new() });
+        let tools = |cluster: &&str| environment("ops/tools", cluster, &[(cluster, "shop", "web")]).into();
+        let web = environment("shop/web", "production", &[("west", "shop", "web")]).into();
+        let facts = clusters.iter().map(cluster).chain(looked_at.iter().map(tools));
+        Event::Catalog(facts.chain([web]).collect())
+    };
     let imported =
         CoverageMark::gap(watch("dump", "Pod", ""), World::time(7), reason::IMPORTED, "from files");
-    world.go_on([Event::Marked(imported), Event::Nothing]);
+    world.go_on([catalog(&["east", "west"], &["east"]), Event::Marked(imported), Event::Nothing]);
+    assert_eq!(named(&world, &all, At::Now), [], "nobody looks there");
+    world.go_on([catalog(&["east", "west"], &["dump", "east"]), Event::Nothing]);
     let of_import = gap("dump", "Pod", reason::IMPORTED);
-    for at in [At::Now, At::Offset(world.head()), At::Time(World::time(8))] {
+    let later = World::time(world.last());
+    for at in [At::Now, At::Offset(world.head()), At::Time(later)] {
         assert_eq!(named(&world, &all, at), [of_import.clone()], "{at:?}");
         assert_eq!(named(&world, &web, at), [], "it looks elsewhere");
     }
-    assert_eq!(named(&world, &all, At::Time(World::time(6))), []);
     let before = world.head();
-    let west = environment("shop/web", "production", &[("west", "shop", "web")]);
-    let removed = CoverageMark::gap(WatchKey::discovery("east", ""), World::time(9), reason::NOT_WATCHED, "");
-    world.go_on([Event::Declare(vec![west]), Event::Marked(removed), Event::Nothing]);
+    let removed = CoverageMark::gap(WatchKey::discovery("east", ""), later, reason::NOT_WATCHED, "");
+    world.go_on([Event::Marked(removed), catalog(&["west"], &["dump", "east"]), Event::Nothing]);
     let of_removed = gap("east", "", reason::NOT_WATCHED);
-    for at in [At::Now, At::Offset(world.head()), At::Time(World::time(10))] {
+    for at in [At::Now, At::Offset(world.head())] {
         assert_eq!(named(&world, &all, at), [of_import.clone(), of_removed.clone()], "{at:?}");
-        assert_eq!(named(&world, &web, at), [], "it looks elsewhere by now");
+        assert_eq!(named(&world, &web, at), [], "it looks elsewhere");
     }
     assert_eq!(named(&world, &all, At::Offset(before)), [of_import], "it was watched then");
 }
