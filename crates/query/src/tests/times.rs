@@ -377,7 +377,7 @@ fn gaps_of_clusters_that_the_configuration_does_not_hold_are_named() {
     let of_import = gap("dump", "Pod", reason::IMPORTED);
     let later = World::time(world.last());
     for at in [At::Now, At::Offset(world.head()), At::Time(later)] {
-        assert_eq!(named(&world, &all, at), [of_import.clone()], "{at:?}");
+        assert_eq!(named(&world, &all, at), std::slice::from_ref(&of_import), "{at:?}");
         assert_eq!(named(&world, &web, at), [], "it looks elsewhere");
     }
     let before = world.head();
