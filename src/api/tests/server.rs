@@ -354,13 +354,11 @@ async fn who_takes_no_answer_is_cut_and_holds_one_at_most() {
     let (load, requests) = (Load::default(), RequestStats::default());
     let (counted, answered) = (load.clone(), requests.clone());
     let server = server(routes(&state(true)), |options| {
-        (options.load, options.requests) = (load, requests);
-        options.taking_timeout = Duration::from_secs(1);
+        (options.load, options.requests, options.taking_timeout) = (load, requests, Duration::from_secs(1));
     })
     .await;
     let stream = server.connect().await;
-    let one = "GET /openapi.yaml HTTP/1.1\r\nhost: localhost\r\n\r\n";
-    let mut all = one.repeat(2000).into_bytes();
+    let mut all = "GET /openapi.yaml HTTP/1.1\r\nhost: localhost\r\n\r\n".repeat(2000).into_bytes();
     // What the system holds of a connection is a matter of the system; beyond it the server holds one answer.
     while let (Ok(()), false) = (stream.writable().await, all.is_empty()) {
         match stream.try_write(&all) {
@@ -387,12 +385,10 @@ async fn who_leaves_an_answer_with_the_system_does_not_rest() {
     let (load, requests) = (Load::default(), RequestStats::default());
     let (counted, answered) = (load.clone(), requests.clone());
     let server = server(routes(&state(true)), |options| {
-        (options.load, options.requests) = (load, requests);
-        options.taking_timeout = Duration::from_secs(1);
+        (options.load, options.requests, options.taking_timeout) = (load, requests, Duration::from_secs(1));
     })
     .await;
-    // The answer does not fit into what this end takes unread, so some of it stays with the system of the server, which takes
-    // it all from hyper.
+    // What does not fit into what this end takes unread stays with the server's system, which takes all of it from hyper.
     let socket = TcpSocket::new_v4().expect("a socket");
     socket.set_recv_buffer_size(4096).expect("a small one");
     let mut stream = socket.connect(server.address).await.expect("a connection");
