@@ -1,10 +1,10 @@
 //! Environments, projects and clusters by their names.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashSet};
 
 use super::Place;
-use super::rank::{Candidates, Looked, best};
-use super::terms::{Finder, Places, lower};
+use super::rank::First;
+use super::terms::{Finder, lower};
 use crate::error::Result;
 use crate::{clusters, environments, groups};
 use strandline_model::Tier;
@@ -17,7 +17,7 @@ const TIER_WEIGHT: usize = 128;
 /// Environments, by project, name and name in addresses.
 pub(super) fn environments(place: &Place<'_>, finder: &Finder<'_>) -> Result<Hits<Environment>> {
     let Place { view, moment, scope, limit, .. } = place;
-    let mut candidates = Candidates::new(Places::All);
+    let mut first = First::new(*limit);
     let mut buffers = [String::new(), String::new(), String::new()];
     for one in place.standings()?.iter() {
         let [of_id, of_project, of_name] = &mut buffers;
@@ -27,29 +27,30 @@ pub(super) fn environments(place: &Place<'_>, finder: &Finder<'_>) -> Result<Hit
             // Production comes first, then the shorter name.
             let tier = Tier::ALL.iter().position(|tier| *tier.as_str() == *one.tier);
             let tier = tier.unwrap_or(Tier::ALL.len());
-            candidates.add(nearness, tier * TIER_WEIGHT + id.len().min(TIER_WEIGHT - 1), one.number);
+            let weight = tier * TIER_WEIGHT + id.len().min(TIER_WEIGHT - 1);
+            first.add(nearness, weight, &one.id, one.number);
         }
     }
-    best(candidates, *limit, |number| {
+    first.hits(|number| {
         let found = environments::with_numbers(view, moment, scope, &[number])?.pop();
-        Ok(found.map(|found| Looked { is_gone: false, is_minor: false, item: found.environment }))
+        Ok(found.map(|found| found.environment))
     })
 }
 
-/// The best of a few names; of those that are equally long, the first.
-fn few<T: Clone>(known: &[(String, T)], (finder, limit): (&Finder<'_>, usize)) -> Result<Hits<T>> {
-    let (mut candidates, mut buffer) = (Candidates::new(Places::All), String::new());
-    for ((name, _), number) in known.iter().zip((0..i64::try_from(known.len()).unwrap_or(i64::MAX)).rev()) {
-        let name = lower(&mut buffer, name);
-        if let Some(nearness) = finder.nearness(&[name]) {
-            candidates.add(nearness, name.len(), number);
+/// The best of a few names, each as `item` tells it.
+fn few<'n, T>(
+    names: impl Iterator<Item = &'n String>,
+    (finder, limit): (&Finder<'_>, usize),
+    item: impl Fn(&str) -> T,
+) -> Result<Hits<T>> {
+    let (mut first, mut buffer) = (First::new(limit), String::new());
+    for name in names {
+        let lower = lower(&mut buffer, name);
+        if let Some(nearness) = finder.nearness(&[lower]) {
+            first.add(nearness, lower.len(), name, name);
         }
     }
-    best(candidates, limit, |number| {
-        let place = usize::try_from(number).ok().and_then(|number| known.len().checked_sub(number + 1));
-        let item = place.and_then(|place| known.get(place)).map(|(_, item)| item.clone());
-        Ok(item.map(|item| Looked { is_gone: false, is_minor: false, item }))
-    })
+    first.hits(|name| Ok(Some(item(name))))
 }
 
 /// The paths of projects in sight, be it that only their environments are declared.
@@ -63,9 +64,7 @@ fn paths(place: &Place<'_>) -> Result<BTreeSet<String>> {
 
 /// Projects, by path.
 pub(super) fn projects(place: &Place<'_>, finder: &Finder<'_>) -> Result<Hits<FoundProject>> {
-    let known: Vec<_> =
-        paths(place)?.into_iter().map(|path| (path.clone(), FoundProject { id: path })).collect();
-    few(&known, (finder, place.limit))
+    few(paths(place)?.iter(), (finder, place.limit), |path| FoundProject { id: path.to_owned() })
 }
 
 /// The names of environments, projects and clusters that are seen, in lower case.
@@ -85,9 +84,9 @@ pub(super) fn names(place: &Place<'_>) -> Result<Vec<String>> {
 
 /// Clusters, by name.
 pub(super) fn clusters(place: &Place<'_>, finder: &Finder<'_>) -> Result<Hits<FoundCluster>> {
-    let clusters: HashMap<String, String> = clusters::in_sight(place.view, place.moment, place.scope)?;
-    let mut known: Vec<_> =
-        clusters.into_iter().map(|(id, region)| (id.clone(), FoundCluster { id, region })).collect();
-    known.sort_by(|(one, _), (other, _)| one.cmp(other));
-    few(&known, (finder, place.limit))
+    let regions = clusters::in_sight(place.view, place.moment, place.scope)?;
+    few(regions.keys(), (finder, place.limit), |name| FoundCluster {
+        id: name.to_owned(),
+        region: regions.get(name).cloned().unwrap_or_default(),
+    })
 }

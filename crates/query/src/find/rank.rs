@@ -109,6 +109,43 @@ pub(super) fn best<T>(
     Ok(Hits { items: found, more })
 }
 
+/// The best of what is all in sight and there: the nearest, then what weighs least, then by name. None of it depends on
+/// what others have, as the view's numbers of environments do.
+pub(super) struct First<'n, T> {
+    limit: usize,
+    /// One more than are wanted, the farthest on top.
+    kept: BinaryHeap<(SearchMatch, usize, &'n str, T)>,
+}
+
+impl<'n, T: Ord> First<'n, T> {
+    /// None yet, of so many at most.
+    pub(super) fn new(limit: usize) -> Self {
+        First { limit, kept: BinaryHeap::new() }
+    }
+
+    /// Adds one, which its name tells from all others.
+    pub(super) fn add(&mut self, nearness: SearchMatch, weight: usize, name: &'n str, item: T) {
+        let next = (nearness, weight, name, item);
+        if self.kept.len() <= self.limit {
+            self.kept.push(next);
+        } else if let Some(mut farthest) = self.kept.peek_mut()
+            && next < *farthest
+        {
+            *farthest = next;
+        }
+    }
+
+    /// What was added, the best first. `look` gives what is told of one.
+    pub(super) fn hits<U>(self, mut look: impl FnMut(T) -> Result<Option<U>>) -> Result<Hits<U>> {
+        let more = self.kept.len() > self.limit;
+        let mut items = Vec::with_capacity(self.kept.len());
+        for (nearness, .., item) in self.kept.into_sorted_vec().into_iter().take(self.limit) {
+            items.extend(look(item)?.map(|item| Hit { nearness, item }));
+        }
+        Ok(Hits { items, more })
+    }
+}
+
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 mod tests {
@@ -149,5 +186,28 @@ mod tests {
             assert_eq!((cut.items.as_slice(), cut.more), (&found.items[..limit], true), "{limit}");
         }
         assert!(!best(candidates(), 7, look).unwrap().more);
+    }
+
+    #[test]
+    fn the_first_are_the_nearest_then_the_lightest_then_by_name_in_whatever_order_they_come() {
+        let mut all = [
+            (Word, 1, "b"),
+            (Exact, 9, "c"),
+            (Word, 1, "a"),
+            (Word, 0, "z"),
+            (Exact, 9, "d"),
+            (Prefix, 0, "x"),
+        ];
+        let sorted = ["c", "d", "x", "z", "a", "b"];
+        for turn in 0..all.len() {
+            all.rotate_left(1);
+            for limit in 1..=all.len() {
+                let mut first = First::new(limit);
+                all.iter().for_each(|(near, weight, name)| first.add(*near, *weight, name, *name));
+                let found = first.hits(|name| Ok(Some(name))).unwrap();
+                let names: Vec<_> = found.items.iter().map(|hit| hit.item).collect();
+                assert_eq!((names.as_slice(), found.more), (&sorted[..limit], limit < all.len()), "{turn}");
+            }
+        }
     }
 }

@@ -85,6 +85,18 @@ fn names(found: &SearchResults) -> Vec<String> {
 }
 
 #[test]
+fn environments_that_match_alike_come_by_name_whichever_came_first() {
+    let of = |name: &str| environment("shop/web", name, &[("one", "shop", "")]);
+    let world = World::new([
+        Event::Declare(vec![of("site-c")]),
+        Event::Declare(vec![of("site-c"), of("site-b"), of("site-aa"), of("site-a")]),
+    ]);
+    let found = find(&world, &Scope::everything(), "site", 3).environments.unwrap();
+    let ids: Vec<_> = found.items.iter().map(|hit| hit.item.name.as_str()).collect();
+    assert_eq!((ids.as_slice(), found.more), (&["site-a", "site-b", "site-c"][..], true));
+}
+
+#[test]
 fn everything_that_has_a_name_is_found_by_a_part_of_it() {
     let (world, all) = (world(), Scope::everything());
     let cases: [(&str, &[&str]); 16] = [
