@@ -127,12 +127,14 @@ impl Moment {
         })
     }
 
-    /// The time it stands for: what was asked for, or else our clock for now, or else when its change was observed.
+    /// The time it stands for: what was asked for, which for now is our clock as the first page was asked for, or else when its
+    /// change was observed.
     pub(super) fn clock(&self) -> Timestamp {
-        match (self.asked, self.time) {
-            (Some(asked), _) => asked,
-            (None, Some(time)) if !self.asked_for_now => time,
-            _ => self.now,
+        match (self.asked, self.by_time, self.time) {
+            (Some(asked), ..) => asked,
+            (None, Some(now), _) => now.time,
+            (None, None, Some(time)) if !self.asked_for_now => time,
+            (None, None, _) => self.now,
         }
     }
 

@@ -212,19 +212,22 @@ fn resource_said(row: &Row<'_>, time: Timestamp, _: Timestamp) -> rusqlite::Resu
 fn clipped(log: &LogReader, marks: &[Mark], sight: &[VisibleRange]) -> Result<Vec<Mark>> {
     let mut seen = Vec::new();
     for &(from, to) in sight {
+        // What stands at an offset may hold only later, when a grace time is over.
         let first = marks.partition_point(|mark| mark.offset <= from);
         let last = marks.partition_point(|mark| mark.offset < to);
-        // Several marks can stand at one offset, of which the last holds.
-        if let Some(before) = marks.get(..first).and_then(<[Mark]>::last) {
-            let time = if before.offset == from {
-                Some(before.time)
-            } else {
-                log.observed_at(Offset::from_i64(from))?
-            };
-            let time = time.map_or(before.time, |time| time.max(before.time));
-            seen.push(Mark { offset: before.offset.max(from), time, ..before.clone() });
+        let (before, after) =
+            (marks.get(..first).unwrap_or_default(), marks.get(first..last).unwrap_or_default());
+        if let Some(latest) = before.last() {
+            let came = log.observed_at(Offset::from_i64(from))?.unwrap_or(latest.time);
+            let held = before.iter().rposition(|mark| mark.time <= came).unwrap_or(0);
+            let still = before.get(held..).unwrap_or_default().iter();
+            seen.extend(still.map(|mark| Mark {
+                offset: mark.offset.max(from),
+                time: mark.time.max(came),
+                ..mark.clone()
+            }));
         }
-        seen.extend(marks.get(first..last).into_iter().flatten().cloned());
+        seen.extend(after.iter().cloned());
         let Some(end) = seen.last().filter(|_| to != i64::MAX) else { continue };
         if let Some(time) = log.observed_at(Offset::from_i64(to))? {
             let rule_set = end.rule_set.clone();

@@ -192,6 +192,43 @@ fn progressing_shows_when_its_grace_time_is_over() {
     assert_eq!(told(history.unwrap()), expected);
 }
 
+/// Two environments that begin with a Pod that is well and one on its way, an hour ago.
+fn begun_on_their_way() -> World {
+    let rules = RuleSet { progressing_grace: Duration::from_secs(150), ..RuleSet::default() };
+    let pod = |name, health| Event::Apply(Thing { health, ..Thing::pod("east", "shop", name) });
+    let environments = ["a", "b"].map(|name| environment("shop/web", name, &[("east", "shop", "")]));
+    let events =
+        [pod("well", HEALTHY), pod("on-its-way", PROGRESSING), Event::Declare(environments.to_vec())];
+    let world = World::judged_by(rules, events);
+    world.clock.set(World::time(3).plus(Duration::from_secs(3600)));
+    world
+}
+
+#[test]
+fn a_grace_time_with_which_an_environment_begins_is_told_with_its_end() {
+    let world = begun_on_their_way();
+    let over = World::time(3).plus(Duration::from_secs(150));
+    for name in ["a", "b"] {
+        let question = GetEnvironmentHealth::new(&EnvironmentId::of("shop/web", name), from_the_start());
+        let history = block_on(world.queries.ask(&Scope::everything(), At::Now, question)).unwrap();
+        let expected = [(World::time(3), Some(Health::Healthy)), (over, Some(Health::Progressing))];
+        assert_eq!(told(history), expected, "{name}");
+    }
+}
+
+#[test]
+fn later_pages_of_now_tell_what_shows_when_the_first_was_asked_for() {
+    let world = begun_on_their_way();
+    let mut page = PageRequest { limit: 1, after: None };
+    for name in ["a", "b"] {
+        let question = ListEnvironments::new(&EnvironmentFilter::default(), &page);
+        let found = block_on(world.queries.ask(&Scope::everything(), At::Now, question)).unwrap();
+        let [one] = &found.items[..] else { panic!("one on each page") };
+        assert_eq!((one.name.as_str(), one.health.state), (name, Some(Health::Progressing)));
+        page.after = found.metadata.next;
+    }
+}
+
 #[test]
 fn what_is_on_its_way_for_a_short_time_only_never_shows() {
     let rules = RuleSet { progressing_grace: Duration::from_secs(3600), ..RuleSet::default() };
