@@ -5,7 +5,10 @@
 //! A moment of the past is asked for again, as the pages about an incident do, or another each time.
 //!
 //! The mark is the design's: 5 ms now and twice that at a past moment. `STRANDLINE_BENCH_CHANGES` says how often the
-//! Pod of each environment changes; without it 100 times.
+//! Pod of each environment changes; without it 100 times. `STRANDLINE_BENCH_PROJECTS` says of how many projects there are five
+//! environments each.
+//!
+//! Of the same organization: a page of the changes of health across environments, for which the mark is 20 ms.
 
 mod common;
 
@@ -22,9 +25,11 @@ use strandline_model::{
     TargetSpec, Tier, Timestamp, Uid, WatchKey,
 };
 use strandline_object::digest::Digest;
-use strandline_protocol::Trend;
+use strandline_protocol::{FeedKind, Trend};
 use strandline_query::testing;
-use strandline_query::{GetOverview, OverviewRows, PageRequest, Queries, Scope, TrendFilter};
+use strandline_query::{
+    ChangesFilter, GetOverview, ListChanges, OverviewRows, PageRequest, Queries, Scope, TrendFilter,
+};
 use strandline_sqlite::Watermark;
 use strandline_view::ruleset::RuleSet;
 use strandline_view::{Projector, ViewStatus};
@@ -33,18 +38,24 @@ use tokio::runtime::Runtime;
 use common::settings;
 use common::table::{Mark, Table, in_turn};
 
-const PROJECTS: usize = 2_000;
 const CLUSTERS: usize = 100;
 const GROUPS: usize = 40;
 const REGIONS: [&str; 8] =
     ["us-east", "us-west", "eu-west", "eu-central", "ap-south", "ap-east", "sa-east", "af-south"];
 /// The environments of each project: a half serves users in a second region.
 const NAMES: [&str; 5] = ["production/a", "production/b", "staging", "qa", "review/app"];
-const ENVIRONMENTS: usize = PROJECTS * NAMES.len();
 /// Changes between any two questions, as in a tenth of a second of a busy organization.
 const BETWEEN: usize = 100;
 const WEEK: Duration = Duration::from_secs(7 * 24 * 3600);
 const ROUNDS: usize = 41;
+
+fn projects() -> usize {
+    settings::number("PROJECTS", 2_000)
+}
+
+fn environments() -> usize {
+    projects() * NAMES.len()
+}
 
 /// A clock that goes from a week ago to now as the changes do.
 #[derive(Debug, Default)]
@@ -118,7 +129,7 @@ fn facts() -> Vec<CatalogFact> {
     let cluster = |n: usize| {
         CatalogFact::Cluster(ClusterSpec { name: cluster(n), region: REGIONS[n % REGIONS.len()].into() })
     };
-    let environments = (0..ENVIRONMENTS).map(|n| CatalogFact::from(environment(n)));
+    let environments = (0..environments()).map(|n| CatalogFact::from(environment(n)));
     (0..CLUSTERS).map(cluster).chain(environments).collect()
 }
 
@@ -159,13 +170,13 @@ impl Organization {
             epochs.push(appender.begin(Begin::new(&watch(n), true)).await.expect("a run").epoch);
         }
         let mut organization = Organization { appender, clock, epochs, random: Random(7), version: 0 };
-        organization.change(0..ENVIRONMENTS).await;
+        organization.change(0..environments()).await;
         organization
     }
 
     /// So many changes, each of any environment.
     async fn change_any(&mut self, count: usize) {
-        let environments: Vec<usize> = (0..count).map(|_| self.random.below(ENVIRONMENTS)).collect();
+        let environments: Vec<usize> = (0..count).map(|_| self.random.below(environments())).collect();
         self.change(environments).await;
     }
 
@@ -193,7 +204,7 @@ impl Organization {
         for round in 1..=rounds {
             let passed = WEEK.mul_f64(round as f64 / rounds as f64);
             self.clock.set(start.plus(passed));
-            self.change_any(ENVIRONMENTS).await;
+            self.change_any(environments()).await;
         }
         start
     }
@@ -252,7 +263,7 @@ fn main() {
     clock.set(SystemClock.now().minus(WEEK + Duration::from_secs(3600)));
     let mut organization = runtime.block_on(Organization::begin(appender, clock));
     let start = runtime.block_on(organization.live(rounds));
-    println!("recorded {} changes in {:.1?}", (rounds + 1) * ENVIRONMENTS, begun.elapsed());
+    println!("recorded {} changes in {:.1?}", (rounds + 1) * environments(), begun.elapsed());
     let begun = Instant::now();
     let status = ViewStatus::new(Watermark::default());
     let projector = Projector::open(directory.path(), RuleSet::default()).expect("the view opens");
@@ -297,6 +308,33 @@ fn main() {
             peer,
             Mark::RatioAtMost(2.0),
         );
+    }
+    let group = || EnvironmentFilter {
+        groups: vec!["group-07".parse().expect("a group")],
+        ..EnvironmentFilter::default()
+    };
+    let everyone = Scope::everything;
+    let member = || Scope::members(Membership::new([""; 0], ["group-07"]));
+    let feeds = [
+        ("changes of health", everyone(), EnvironmentFilter::default()),
+        ("changes of health of a group", everyone(), group()),
+        ("changes of health, of a member of one group", member(), EnvironmentFilter::default()),
+    ];
+    for (name, scope, environments) in feeds {
+        let kinds = vec![FeedKind::Health];
+        let filter = ChangesFilter { environments, kinds, ..ChangesFilter::default() };
+        let mut page = || {
+            let question = ListChanges::new(&filter, &PageRequest::default());
+            let found = runtime.block_on(queries.ask(&scope, At::Now, question)).expect("a page");
+            assert!(!found.items.is_empty(), "health changed");
+        };
+        let mut go_on = || {
+            organization.clock.set(SystemClock.now());
+            runtime.block_on(organization.change_any(BETWEEN));
+            catch_up();
+        };
+        let [_, now] = in_turn(ROUNDS, [&mut go_on, &mut page]);
+        table.row(name, "ms", now.median, None, Mark::AtMost(20.0));
     }
     table.finish();
     drop(organization);

@@ -11,6 +11,8 @@ mod rows;
 
 pub(super) use environments::Selection;
 #[cfg(test)]
+pub(super) use health::MOVED;
+#[cfg(test)]
 pub(super) use rows::{OF_ALL, OF_SOME};
 
 use serde::Serialize;

@@ -113,7 +113,6 @@ pub(super) fn newest(
         }
     }
     if filter.kinds().contains(&FeedKind::Health) && filter.by.is_empty() {
-        selection.complete()?;
         found.extend(health::newest(q, selection, (from, to), (span, after), limit)?);
         found.sort_unstable_by_key(|row| std::cmp::Reverse(row.position()));
         found.truncate(limit);

@@ -25,10 +25,8 @@ use crate::error::Result;
 use crate::filters::PageRequest;
 use crate::overview::fold::{Fold, Folded};
 use crate::overview::keys::Grouping;
-use crate::overview::selection::Selection;
 use crate::overview::shortlist::Shortlist;
 use crate::question::{Context, Question};
-use crate::row_filter::RowFilter;
 use crate::spans;
 use crate::words::Words;
 use serde::Serialize;
@@ -141,7 +139,7 @@ pub(super) fn counts(context: &Context<'_>, question: &GetOverview) -> Result<Ov
 fn folded(context: &Context<'_>, (question, also_by): (&GetOverview, &[Vec<GroupBy>])) -> Result<Folded> {
     let Context { view, moment, scope, start, .. } = context;
     let filter = &question.filter;
-    let (sieve, grouping) = (RowFilter::new(filter), Grouping::new(&question.group_by, filter));
+    let grouping = Grouping::new(&question.group_by, filter);
     let others: Vec<_> = also_by.iter().map(|by| Grouping::new(by, filter)).collect();
     let order = question.environments.as_ref().map(|rows| rows.order);
     let shortlist =
@@ -157,6 +155,6 @@ fn folded(context: &Context<'_>, (question, also_by): (&GetOverview, &[Vec<Group
         None => Ok(None),
     };
     let seen = (&seen, moment.clock());
-    selection::take(&mut fold, seen, &Selection::new(filter, &sieve), &mut deployed)?;
+    selection::take(&mut fold, seen, filter, &mut deployed)?;
     Ok(fold.finish(question.limit.unwrap_or(Overview::LIMIT)))
 }

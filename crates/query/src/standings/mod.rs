@@ -9,6 +9,7 @@ mod in_sight;
 mod newest;
 mod past;
 mod shared;
+mod sieve;
 mod standing;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,6 +18,7 @@ use rusqlite::Connection;
 
 use self::newest::Newest;
 use self::past::Past;
+pub(super) use self::sieve::Sieve;
 pub(super) use self::standing::{Shown, Standing};
 use crate::error::Result;
 use crate::moment::Moment;

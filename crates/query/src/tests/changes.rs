@@ -161,6 +161,7 @@ fn the_newest_changes_are_read_without_a_look_at_the_rest() {
     for (sql, step) in [
         (crate::changes::OF_ALL, "SCAN f"),
         (crate::changes::OF_SOME, "SEARCH f USING COVERING INDEX feed_by_environment"),
+        (crate::changes::MOVED, "SEARCH environment_health USING COVERING INDEX environment_health_by_time"),
     ] {
         let mut plan = view.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
         let mut rows = plan.raw_query();
