@@ -147,46 +147,54 @@ pub(super) async fn print_list<T: Listed + DeserializeOwned>(
 ) -> Result<(), CliError> {
     let what = format!("reading {nouns}");
     let value = listed(&Client::reading(&list.server)?, &what, path, query, list).await?;
-    print_page::<T>(nouns, value, list)
+    print_page::<T>(nouns, value, list).await
 }
 
 /// Prints a list as it was answered.
-pub(super) fn print_page<T: Listed + DeserializeOwned>(
+pub(super) async fn print_page<T: Listed + DeserializeOwned>(
     nouns: &str,
     value: Value,
     list: &ListArgs,
 ) -> Result<(), CliError> {
     let what = format!("reading {nouns}");
-    let found = value["items"].as_array().is_some_and(|items| !items.is_empty());
-    if let Some(text) = document(&list.output, &value).transpose()? {
-        write(&text)?;
-        return understood(&what, &value);
-    }
-    // One word of several may fit nothing: what the others found is shown all the same.
-    let understood = understood(&what, &value);
-    if !found && understood.is_err() {
-        return understood;
-    }
-    let page: Page<T> = typed(&what, value)?;
-    let now = reference(&list.server, &page.metadata.snapshot);
-    for gap in line::gaps(&page.metadata.snapshot, now) {
-        note!("warning: {gap}");
-    }
-    print_time(list, &page.metadata.snapshot);
-    if !found {
-        note!("No {nouns} found.");
-        return Ok(());
-    }
-    write(&listing(&page.items, &list.output, now))?;
-    understood
+    let found = is_filled(&value["items"]);
+    print_answer(&what, &list.output, value, found, async |value| {
+        let page: Page<T> = typed(&what, value)?;
+        let now = reference(&list.server, &page.metadata.snapshot);
+        for gap in line::gaps(&page.metadata.snapshot, now) {
+            note!("warning: {gap}");
+        }
+        print_time(list, &page.metadata.snapshot);
+        if !found {
+            note!("No {nouns} found.");
+            return Ok(());
+        }
+        write(&listing(&page.items, &list.output, now))
+    })
+    .await
 }
 
-/// Prints an answer as a document, where one is asked for; either way fails where it was not [`understood`].
-pub(super) fn documented(what: &str, output: &OutputArgs, value: &Value) -> Result<bool, CliError> {
-    let text = document(output, value).transpose()?;
-    text.iter().try_for_each(|text| write(text))?;
-    understood(what, value)?;
-    Ok(text.is_some())
+/// Whether a list holds anything.
+pub(super) fn is_filled(list: &Value) -> bool {
+    list.as_array().is_some_and(|items| !items.is_empty())
+}
+
+/// Prints an answer as a document where one is asked for, and otherwise as the command shows it. It fails all the same where it
+/// was not [`understood`]: after it has shown what the other words `found`, and alone where they found nothing.
+pub(super) async fn print_answer(
+    what: &str,
+    output: &OutputArgs,
+    value: Value,
+    found: bool,
+    show: impl AsyncFnOnce(Value) -> Result<(), CliError>,
+) -> Result<(), CliError> {
+    let understood = understood(what, &value);
+    match document(output, &value).transpose()? {
+        Some(text) => write(&text)?,
+        None if found || understood.is_ok() => show(value).await?,
+        None => {}
+    }
+    understood
 }
 
 /// Fails where words of the question fit nothing, whatever the others found: scripts must not take a slip of the finger for
@@ -255,6 +263,31 @@ mod tests {
 
     use super::super::args::{Cli, Command, GetCommand, ReadCommand};
     use super::*;
+
+    #[tokio::test]
+    async fn what_was_found_is_shown_before_it_fails_for_what_was_not() {
+        let Ok(Cli { command: Command::Read(ReadCommand::Get(GetCommand::Groups { list, .. })) }) =
+            Cli::try_parse_from(["strandline", "get", "groups"])
+        else {
+            panic!("arguments of a list")
+        };
+        let slip = json!([{"message": "no kind `pood`"}]);
+        for (answer, found, expected) in [
+            (json!({}), true, (true, Ok(()))),
+            (json!({}), false, (true, Ok(()))),
+            (json!({"warnings": slip}), true, (true, Err(Exit::NotFound))),
+            (json!({"metadata": {"warnings": slip}}), true, (true, Err(Exit::NotFound))),
+            (json!({"metadata": {"warnings": slip}}), false, (false, Err(Exit::NotFound))),
+        ] {
+            let mut shown = false;
+            let outcome = print_answer("reading", &list.output, answer.clone(), found, async |_| {
+                shown = true;
+                Ok(())
+            })
+            .await;
+            assert_eq!((shown, outcome.map_err(|error| error.exit)), expected, "{answer} {found}");
+        }
+    }
 
     #[test]
     fn a_list_is_arranged_before_it_is_cut() {

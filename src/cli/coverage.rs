@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::answers::{arranged, documented, listing, parameters, print_time, reference, typed};
+use super::answers::{arranged, is_filled, listing, parameters, print_answer, print_time, reference, typed};
 use super::args::{CoverageArgs, OutputFormat};
 use super::client::Client;
 use super::error::CliError;
@@ -33,16 +33,17 @@ pub(super) async fn list(args: &CoverageArgs) -> Result<(), CliError> {
         all.clone_from(items);
     };
     let value = arranged(&client, what, "/api/v1/coverage", query, list, gaps_first).await?;
-    if documented(what, &list.output, &value)? {
-        return Ok(());
-    }
-    let page: Page<WatchCoverage> = typed(what, value)?;
-    let now = reference(&list.server, &page.metadata.snapshot);
-    print_time(list, &page.metadata.snapshot);
-    if !page.items.is_empty() {
-        write(&listing(&page.items, &list.output, now))?;
-    }
-    if list.output.output != OutputFormat::Name {
+    let found = is_filled(&value["items"]);
+    print_answer(what, &list.output, value, found, async |value| {
+        let page: Page<WatchCoverage> = typed(what, value)?;
+        let now = reference(&list.server, &page.metadata.snapshot);
+        print_time(list, &page.metadata.snapshot);
+        if found {
+            write(&listing(&page.items, &list.output, now))?;
+        }
+        if list.output.output == OutputFormat::Name {
+            return Ok(());
+        }
         // What is listed may be a part; the sum is of everything that these clusters and kinds are.
         if !args.state.is_empty() {
             let at = [page.metadata.snapshot.offset];
@@ -52,8 +53,9 @@ pub(super) async fn list(args: &CoverageArgs) -> Result<(), CliError> {
             all = typed(what, value["items"].take())?;
         }
         note!("{}", summary(&typed::<Vec<WatchCoverage>>(what, all.into())?));
-    }
-    Ok(())
+        Ok(())
+    })
+    .await
 }
 
 /// How much is watched, in one line.

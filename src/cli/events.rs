@@ -48,7 +48,7 @@ async fn print<T: Listed + DeserializeOwned>(
     let within = |items: &mut Vec<Value>| items.retain(|item| item["namespace"] == **namespace);
     let client = Client::reading(&list.server)?;
     let value = arranged(&client, "reading events", path, query, list, within).await?;
-    print_page::<T>("events", value, list)
+    print_page::<T>("events", value, list).await
 }
 
 impl Listed for FoldedEvent {

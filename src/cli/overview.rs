@@ -1,6 +1,6 @@
 //! Environments counted in groups.
 
-use super::answers::{documented, parameters, reference, tabular, typed};
+use super::answers::{is_filled, parameters, print_answer, reference, tabular, typed};
 use super::args::{DeclaredArgs, FilterArgs, OutputFormat, OverviewArgs};
 use super::client::Client;
 use super::error::CliError;
@@ -36,10 +36,12 @@ pub(super) async fn overview(args: &OverviewArgs) -> Result<(), CliError> {
         .add("environments", rows(args).as_slice())
         .add("order", args.order.as_slice());
     let value = Client::reading(&args.server)?.get(what, "/api/v1/overview", &query).await?;
-    if documented(what, &args.output, &value)? {
-        return Ok(());
-    }
-    let answer: Answer<Overview> = typed(what, value)?;
+    let found = is_filled(&value["groups"]);
+    print_answer(what, &args.output, value, found, async |value| show(args, &typed(what, value)?)).await
+}
+
+/// Prints groups, and environments where they are asked for, for people and for programs that read lines.
+fn show(args: &OverviewArgs, answer: &Answer<Overview>) -> Result<(), CliError> {
     let overview = &answer.value;
     if args.output.output == OutputFormat::Name {
         let names = overview.groups.iter().map(|group| name(&overview.group_by, group) + "\n");

@@ -1,6 +1,6 @@
 //! `strandline search`: everything that has a name, by a part of it.
 
-use super::answers::{documented, listing, parameters, reference, typed};
+use super::answers::{is_filled, listing, parameters, print_answer, reference, typed};
 use super::args::{OutputFormat, SearchArgs};
 use super::client::Client;
 use super::error::CliError;
@@ -23,24 +23,25 @@ pub(super) async fn search(args: &SearchArgs) -> Result<(), CliError> {
         .add_of("--type", "type", &args.r#type)
         .add_of("--limit", "limit", args.limit.as_slice());
     let value = Client::reading(&args.server)?.get(&what, "/api/v1/search", &query).await?;
-    if documented(&what, &args.output, &value)? {
-        return Ok(());
-    }
-    let answer: Answer<SearchResults> = typed(&what, value)?;
-    let now = reference(&args.server, &answer.metadata);
-    if args.server.at.is_some_and(|at| at != At::Now) && args.output.output != OutputFormat::Name {
-        note!("as of {}", line::moment(&answer.metadata));
-    }
-    let Found { rows, cut } = Found::of(&answer.value, now);
-    if rows.is_empty() {
-        note!("No matches found.");
-        return Ok(());
-    }
-    write(&listing(&rows, &args.output, now))?;
-    if !cut.is_empty() {
-        note!("More {} match; --type with --limit shows up to 100 of a type", cut.join(", "));
-    }
-    Ok(())
+    let found = value.as_object().is_some_and(|types| types.values().any(|hits| is_filled(&hits["items"])));
+    print_answer(&what, &args.output, value, found, async |value| {
+        let answer: Answer<SearchResults> = typed(&what, value)?;
+        let now = reference(&args.server, &answer.metadata);
+        if args.server.at.is_some_and(|at| at != At::Now) && args.output.output != OutputFormat::Name {
+            note!("as of {}", line::moment(&answer.metadata));
+        }
+        let Found { rows, cut } = Found::of(&answer.value, now);
+        if rows.is_empty() {
+            note!("No matches found.");
+            return Ok(());
+        }
+        write(&listing(&rows, &args.output, now))?;
+        if !cut.is_empty() {
+            note!("More {} match; --type with --limit shows up to 100 of a type", cut.join(", "));
+        }
+        Ok(())
+    })
+    .await
 }
 
 /// What was found, as rows.
