@@ -32,17 +32,10 @@ pub(super) fn numbers(q: &mut Known<'_>, names: &[KindName]) -> Result<Option<St
         return Ok(None);
     }
     let known = recorded(q.view)?;
-    let mut meant = Vec::new();
-    let mut others = Vec::new();
-    for name in distinct(names)? {
-        let before = meant.len();
-        meant.extend(known.iter().filter(|(_, kind)| name.means(kind)).map(|(id, _)| *id));
-        if meant.len() == before {
-            others.push(name);
-        }
-    }
+    let Named { by_rule, others } = named(names, &known)?;
     let served: Vec<Kind> = served_as(q, &others)?.into_iter().flatten().collect();
-    meant.extend(known.iter().filter(|(_, kind)| served.contains(kind)).map(|(id, _)| *id));
+    let is_meant = |kind: &Kind| by_rule.iter().any(|name| name.means(kind)) || served.contains(kind);
+    let meant: Vec<i64> = known.iter().filter(|(_, kind)| is_meant(kind)).map(|(id, _)| *id).collect();
     Ok(Some(serde_json::json!(meant).to_string()))
 }
 
@@ -56,13 +49,22 @@ fn recorded(view: &Connection) -> Result<Vec<(i64, Kind)>> {
 }
 
 /// The names that are given, each once.
-fn distinct(names: &[KindName]) -> Result<Vec<&KindName>> {
+struct Named<'a> {
+    /// Those that mean recorded kinds by the rules of names.
+    by_rule: Vec<&'a KindName>,
+    /// Those that clusters may serve custom kinds under, or that mean nothing.
+    others: Vec<&'a KindName>,
+}
+
+fn named<'a>(names: &'a [KindName], known: &[(i64, Kind)]) -> Result<Named<'a>> {
     let mut given = std::collections::HashSet::new();
     let names: Vec<_> = names.iter().filter(|name| given.insert(*name)).collect();
-    match names.len() {
-        count if count > NAMES_MAX => Err(QueryError::TooManyKinds { count, most: NAMES_MAX }),
-        _ => Ok(names),
+    if names.len() > NAMES_MAX {
+        return Err(QueryError::TooManyKinds { count: names.len(), most: NAMES_MAX });
     }
+    let means_recorded = |name: &&KindName| known.iter().any(|(_, kind)| name.means(kind));
+    let (by_rule, others) = names.into_iter().partition(means_recorded);
+    Ok(Named { by_rule, others })
 }
 
 /// For each name, the custom kinds that clusters in sight served under it by the moment, or served last, where it does not
@@ -114,11 +116,11 @@ fn served_as(q: &mut Known<'_>, names: &[&KindName]) -> Result<Vec<Vec<Kind>>> {
 
 /// The words of a question, with the kinds that it names.
 pub(super) fn words<'a>(q: &mut Known<'_>, words: Words<'a>, names: &'a [KindName]) -> Result<Words<'a>> {
-    let names = distinct(names)?;
-    let known = if names.is_empty() { Vec::new() } else { recorded(q.view)? };
-    let by_rule = |name: &KindName| known.iter().any(|(_, kind)| name.means(kind));
-    let (ours, others): (Vec<_>, Vec<_>) = names.into_iter().partition(|name| by_rule(name));
+    if names.is_empty() {
+        return Ok(words);
+    }
+    let Named { by_rule, others } = named(names, &recorded(q.view)?)?;
     let served = served_as(q, &others)?;
-    let words = ours.into_iter().fold(words, |words, name| words.kind_name(name, Vec::new()));
+    let words = by_rule.into_iter().fold(words, |words, name| words.kind_name(name, Vec::new()));
     Ok(others.into_iter().zip(served).fold(words, |words, (name, served)| words.kind_name(name, served)))
 }
