@@ -1,6 +1,6 @@
 //! Marks of coverage: which kinds are watched, and the gaps.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use rusqlite::{OptionalExtension, params};
 
@@ -49,20 +49,22 @@ impl Write<'_> {
     /// Ends the coverage of clusters that were watched and are declared no more: whoever watched them is gone without a word
     /// where the process was away when the declaration went.
     pub(super) fn end_undeclared(&mut self, declared: &BTreeSet<&str>) -> Result<()> {
-        let mut unwatched: BTreeMap<String, Timestamp> = BTreeMap::new();
-        for (watch, seen) in cursors::every_watch(self.connection)? {
-            if declared.contains(watch.cluster.as_str()) || !self.is_watched(&watch)? {
+        let watches = cursors::every_watch(self.connection)?;
+        for watches in watches.chunk_by(|(one, _), (next, _)| one.cluster == next.cluster) {
+            let Some((WatchKey { cluster, .. }, _)) = watches.first() else { continue };
+            let discovery = WatchKey::discovery(cluster, "");
+            // The hundreds of watches of a cluster that ended long ago are not looked at again.
+            if declared.contains(cluster.as_str()) || !self.is_watched(&discovery)? {
                 continue;
             }
-            let since = seen.unwrap_or(self.now);
-            unwatched.entry(watch.cluster).and_modify(|first| *first = since.min(*first)).or_insert(since);
-        }
-        for (cluster, since) in unwatched {
-            let discovery = WatchKey::discovery(&cluster, "");
-            if self.is_watched(&discovery)? {
-                let message = "the cluster is declared no more";
-                self.mark(&CoverageMark::gap(discovery, since, reason::RESTARTED, message))?;
+            let mut since = self.now;
+            for (watch, seen) in watches {
+                if self.is_watched(watch)? {
+                    since = seen.unwrap_or(since).min(since);
+                }
             }
+            let message = "the cluster is declared no more";
+            self.mark(&CoverageMark::gap(discovery, since, reason::RESTARTED, message))?;
         }
         Ok(())
     }
