@@ -49,7 +49,7 @@ pub use timeline::{OnsetArgs, TimelineArgs};
 pub use transfer::{ExportArgs, ImportArgs, ImportForm};
 
 pub use subject::{FindArgs, ImagesArgs, PlaceArgs, Subject};
-pub(super) use values::TIMES;
+pub(super) use values::times;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;

@@ -18,7 +18,7 @@ const EVENTS: [&str; 3] = ["events", "event", "ev"];
 
 /// The arguments with each option behind the command that takes it. What is not understood stays as it is, for the parser
 /// to say so.
-pub fn reorder(given: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
+pub(super) fn reorder(given: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
     let mut root = Cli::command();
     root.build();
     let given: Vec<OsString> = given.into_iter().collect();
@@ -160,7 +160,7 @@ fn option<'c>(command: &'c Command, is_meant: &dyn Fn(&&Arg) -> bool) -> Option<
 }
 
 /// Whether the program runs as a plug-in of kubectl, which names it `kubectl-strandline`.
-pub fn is_kubectl_plugin(program: Option<&OsStr>) -> bool {
+pub(super) fn is_kubectl_plugin(program: Option<&OsStr>) -> bool {
     let name = program.and_then(|path| std::path::Path::new(path).file_stem());
     name.is_some_and(|name| name == "kubectl-strandline")
 }

@@ -44,6 +44,7 @@ mod onset;
 mod open;
 mod output;
 mod overview;
+mod parse;
 mod probe;
 mod progress;
 mod query;
@@ -82,7 +83,7 @@ pub use args::{
 };
 pub use completion::answer_shell;
 pub use error::{CliError, Exit, Outcome};
-pub use habits::{is_kubectl_plugin, reorder};
+pub use parse::parse;
 pub use stderr::{ended, refused};
 
 /// Carries out a command.

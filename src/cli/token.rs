@@ -3,7 +3,7 @@
 use data_encoding::HEXLOWER;
 use serde::Serialize;
 
-use super::args::{TIMES, TokenArgs};
+use super::args::{TokenArgs, times};
 use super::error::{CliError, Exit};
 use super::output::write;
 use crate::http::auth::{TOKEN_PREFIX, TokenHash};
@@ -44,7 +44,7 @@ struct Entry<'a> {
 /// Makes a token and prints it, then its entry.
 pub(super) fn run(args: &TokenArgs) -> Result<(), CliError> {
     let token = random().map_err(|error| CliError::new("generating a token", error))?;
-    write(&format!("{token}\n\n{}\n", entry(args, &token, &TIMES)?))
+    write(&format!("{token}\n\n{}\n", entry(args, &token, &times())?))
 }
 
 fn random() -> Result<String, getrandom::Error> {

@@ -109,6 +109,22 @@ pub struct RecordEnd {
     pub lag: u64,
 }
 
+/// Up to when a data directory is a record; none while a server goes on with it, or where nothing is recorded.
+///
+/// # Errors
+/// When it is no data directory, or its log cannot be read as it is.
+pub fn recorded_until(data: &Path) -> Result<Option<Timestamp>, DirectoryError> {
+    let log = data.join("log.db");
+    look(&log, || DirectoryError::NoLog(data.to_owned()))?;
+    if DirectoryLock::is_held(data) {
+        return Ok(None);
+    }
+    if lacks_wal_index(&log) {
+        return Err(DirectoryError::Incomplete(log));
+    }
+    Ok(LogReader::open_outside(data)?.recorded_until()?)
+}
+
 /// Answers requests of the API from a data directory.
 pub struct DirectoryReader {
     router: Router,
@@ -131,8 +147,7 @@ impl DirectoryReader {
     pub fn open(data: &Path, clock: &Arc<dyn Clock>) -> Result<Self, DirectoryError> {
         let (of_log, of_view) = (data.join("log.db"), strandline_view::path(data));
         look(&of_log, || DirectoryError::NoLog(data.to_owned()))?;
-        // Where the lock cannot be read nothing is said of who holds it.
-        let served = DirectoryLock::holder(data).map_or(true, |holder| holder.is_some());
+        let served = DirectoryLock::is_held(data);
         if let Some(path) = [&of_log, &of_view].into_iter().find(|path| !served && lacks_wal_index(path)) {
             return Err(DirectoryError::Incomplete(path.clone()));
         }
@@ -331,6 +346,7 @@ mod tests {
         let end = begun.plus(Duration::from_secs(600));
         let reader = DirectoryReader::open(data.path(), &clock()).unwrap();
         assert_eq!(reader.end().unwrap().time, Some(end));
+        assert_eq!(recorded_until(data.path()).unwrap(), Some(end));
         for (ahead, status) in [(0, 200), (60, 400)] {
             let at = end.plus(Duration::from_secs(ahead));
             assert_eq!(ask(&reader, "GET", &format!("/environments?at={at}")).await.unwrap(), status, "{at}");

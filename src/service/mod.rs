@@ -46,7 +46,7 @@ mod traces;
 pub use cache_size::CacheSize;
 pub use clock::follow as follow_clock;
 pub use demo::{DemoOptions, demo};
-pub use directory::{DirectoryError, DirectoryReader, RecordEnd};
+pub use directory::{DirectoryError, DirectoryReader, RecordEnd, recorded_until};
 pub use error::ServiceError;
 pub use hubs::remembered;
 pub use mend::{accept_loss, check_filesystem, mend_clock, salvage};

@@ -12,6 +12,7 @@ use super::error::{Result, TransferError, io};
 use super::format::{End, FORMAT, Header, Line, Seen, Trailer, VERSION};
 use strandline_log::{ChangeType, Entry, LogReader};
 use strandline_model::{At, CatalogFact, CatalogKind, EnvironmentId, Offset, Timestamp};
+use strandline_sqlite::DirectoryLock;
 use strandline_view::Members;
 
 /// Records read at a time.
@@ -91,7 +92,9 @@ pub fn export(
         return Err(TransferError::NoLog { data: data.to_owned() });
     }
     let mut log = LogReader::open(data)?;
-    let range = Range::of(&mut log, selection, now)?;
+    // As everything that reads a record without a server: of one that nobody goes on with, now is where it ends.
+    let end = if DirectoryLock::is_held(data) { None } else { log.recorded_until()? };
+    let range = Range::of(&mut log, selection, end.unwrap_or(now))?;
     let filter = Filter::of(data, selection, range.to)?;
     let mut sink = Sink::new(out).map_err(io(name))?;
     sink.line(&range.header(&log, selection, now)?).map_err(io(name))?;

@@ -8,6 +8,7 @@ mod refusals;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use proptest::prelude::*;
 use serde_json::Value;
@@ -217,6 +218,21 @@ fn a_selection_holds_what_was_asked_for_and_nothing_else() {
     let refused = export_file(world.directory(), &nobody, NOW, &folder.path().join("nobody")).unwrap_err();
     assert!(matches!(refused, TransferError::NoMembers { .. }), "{refused}");
     assert!(!folder.path().join("nobody").exists());
+}
+
+#[test]
+fn durations_count_from_where_a_record_ends_that_nobody_goes_on_with() {
+    let world = World::new(small_history());
+    let folder = tempfile::tempdir().unwrap();
+    let end = LogReader::open(world.directory()).unwrap().recorded_until().unwrap().unwrap();
+    let ago = Duration::from_secs(600);
+    let since = |name: &str, since: At| {
+        let selection = Selection { since: Some(since), ..Selection::default() };
+        export_file(world.directory(), &selection, NOW, &folder.path().join(name)).unwrap()
+    };
+    let part = since("ago", At::Ago(ago));
+    assert!(part.changes > 0 && part.from > Offset::new(1), "{part:?}");
+    assert_eq!(part, since("time", At::Time(end.minus(ago))));
 }
 
 #[test]

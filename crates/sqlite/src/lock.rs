@@ -82,6 +82,11 @@ impl DirectoryLock {
             Err(TryLockError::Error(error)) => Err(error),
         }
     }
+
+    /// Whether a process holds a directory. Where its lock cannot be read nothing is known, and one may.
+    pub fn is_held(directory: &Path) -> bool {
+        DirectoryLock::holder(directory).map_or(true, |holder| holder.is_some())
+    }
 }
 
 fn holder(file: &mut File) -> String {

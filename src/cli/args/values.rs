@@ -8,19 +8,24 @@ use std::time::Duration;
 
 use jiff::tz::TimeZone;
 
+use crate::cli::now;
 use crate::cli::stderr::note;
 use crate::format::visible;
-use strandline_clock::{Clock, SystemClock};
 use strandline_model::{At, EnvironmentId, TimeContext, Timestamp, Uid, Zone, parse_duration};
 
-/// Times are those of who types: in the zone of `TZ` or of this machine, and all of one command by one reading of the clock.
-pub(in crate::cli) static TIMES: LazyLock<TimeContext> = LazyLock::new(|| {
+/// The zone of `TZ` or of this machine.
+static ZONE: LazyLock<Zone> = LazyLock::new(|| {
     let (zone, mistake) = zone(std::env::var_os("TZ").as_deref(), TimeZone::try_system().ok());
     if let Some(mistake) = mistake {
         note!("warning: {}", visible(&mistake));
     }
-    TimeContext { now: SystemClock.now(), zone }
+    zone
 });
+
+/// Times are those of who types, in their zone, and all of one command by one reading of the clock.
+pub(in crate::cli) fn times() -> TimeContext {
+    TimeContext { now: now::of_command_line(), zone: ZONE.clone() }
+}
 
 /// The zone of who types, and what is wrong with `TZ` where it names none; a machine without a zone has UTC.
 fn zone(given: Option<&OsStr>, found: Option<TimeZone>) -> (Zone, Option<String>) {
@@ -33,15 +38,16 @@ fn zone(given: Option<&OsStr>, found: Option<TimeZone>) -> (Zone, Option<String>
 
 /// Reads a time; one of day is an instant from here on.
 pub(super) fn time(text: &str) -> Result<At, String> {
-    TIMES.read(text)
+    times().read(text)
 }
 
 /// Reads a time at which something was.
 pub(super) fn instant(text: &str) -> Result<Timestamp, String> {
-    match TIMES.read(text)? {
-        At::Now => Ok(TIMES.now),
+    let times = times();
+    match times.read(text)? {
+        At::Now => Ok(times.now),
         At::Time(time) => Ok(time),
-        At::Ago(duration) => Ok(TIMES.now.minus(duration)),
+        At::Ago(duration) => Ok(times.now.minus(duration)),
         At::Offset(_) => Err(format!("an offset such as `{text}` is no time; use @{text} for Unix seconds")),
     }
 }
