@@ -49,6 +49,7 @@ impl Listed for FeedEntry {
     }
 
     fn name(&self) -> String {
-        entry_name(&self.entry)
+        let of_environment = || self.environments.first().map(|one| format!("environment/{}", one.id));
+        entry_name(&self.entry).or_else(of_environment).unwrap_or_else(|| entry_subject(&self.entry))
     }
 }

@@ -12,7 +12,7 @@ use super::overview::declared;
 use super::query::{Add, Parameters};
 use super::table::Cell;
 use super::views::Listed;
-use crate::format::age;
+use crate::format::{age, resource_name};
 use strandline_model::Timestamp;
 use strandline_protocol::{FeedEvent, FoldedEvent};
 use strandline_syntax::percent_encode;
@@ -74,7 +74,8 @@ impl Listed for FoldedEvent {
     }
 
     fn name(&self) -> String {
-        format!("event/{}", self.id)
+        // Events are no resources here; commands take what they are about.
+        resource_name(&self.key)
     }
 }
 

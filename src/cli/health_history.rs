@@ -6,7 +6,7 @@ use super::args::{HealthArgs, OutputFormat};
 use super::client::Client;
 use super::error::CliError;
 use super::line::{Style, moment};
-use super::output::{Paint, drawing, write};
+use super::output::{Paint, drawing, named, write};
 use super::query::Add;
 use super::runtime::runtime;
 use super::stderr::note;
@@ -20,6 +20,7 @@ pub(super) fn run(args: &HealthArgs) -> Result<(), CliError> {
 }
 
 async fn show(args: &HealthArgs) -> Result<(), CliError> {
+    named("reading health", &args.output, "an interval of health has")?;
     let whose = (args.resource.as_ref(), args.environment.as_ref());
     let Whose { subject, path, cluster } = whose_route(whose, &args.place, &args.server, "health").await?;
     let what = format!("reading the health of {subject}");
@@ -32,10 +33,6 @@ async fn show(args: &HealthArgs) -> Result<(), CliError> {
         return write(&text?);
     }
     let answer: Answer<HealthHistory> = typed(&what, value)?;
-    if args.output.output == OutputFormat::Name {
-        let names = answer.value.intervals.iter().map(|one| format!("interval/{}\n", one.offset));
-        return write(&names.collect::<String>());
-    }
     let style = Style {
         paint: Paint::for_stdout(args.output.color),
         now: reference(&args.server, &answer.metadata),
@@ -118,6 +115,7 @@ fn table(history: &HealthHistory, form: Form) -> Table {
 
 #[cfg(test)]
 mod tests {
+    use super::super::error::Exit;
     use super::*;
     use crate::format::tests::{NOON, health_history, snapshot};
     use strandline_model::Health;
@@ -158,6 +156,19 @@ FROM                      UNTIL                     LASTED   HEALTH     REASON
         let header = text.lines().find(|line| line.starts_with("FROM")).unwrap_or_default();
         let columns: Vec<&str> = header.split_whitespace().collect();
         assert_eq!(columns, ["FROM", "UNTIL", "LASTED", "HEALTH", "OFFSET", "RULES"]);
+    }
+
+    #[test]
+    fn intervals_have_no_names() {
+        use super::super::args::{Cli, Command};
+        use clap::Parser;
+        let line = ["strandline", "health", "shop.web.production", "-o", "name"];
+        let Ok(Cli { command: Command::Health(args) }) = Cli::try_parse_from(line) else {
+            panic!("arguments of health")
+        };
+        // Nobody is asked before.
+        let refused = run(&args).map_err(|error| (error.exit, error.why));
+        assert_eq!(refused, Err((Exit::Usage, "an interval of health has no name for -o name".into())));
     }
 
     #[test]

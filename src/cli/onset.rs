@@ -33,8 +33,8 @@ pub(super) async fn onset(args: &OnsetArgs) -> Result<(), CliError> {
     }
     let answer: Answer<Onset> = typed(&what, value)?;
     if args.output.output == OutputFormat::Name {
-        let names = answer.value.causes.iter().map(|cause| visible(&entry_name(&cause.entry)).into_owned());
-        return write(&names.map(|name| name + "\n").collect::<String>());
+        let names = answer.value.causes.iter().filter_map(|cause| entry_name(&cause.entry));
+        return write(&names.map(|name| visible(&name).into_owned() + "\n").collect::<String>());
     }
     let style = Style {
         paint: Paint::for_stdout(args.output.color),

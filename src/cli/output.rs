@@ -102,6 +102,15 @@ pub(super) fn drawing(output: &OutputArgs, value: &Value) -> Option<Result<Strin
     document(output, value)
 }
 
+/// Refuses `-o name` where no command takes a name of what is listed.
+pub(super) fn named(what: &str, output: &OutputArgs, listed: &str) -> Result<(), CliError> {
+    if output.output != OutputFormat::Name {
+        return Ok(());
+    }
+    let why = format!("{listed} no name for -o name");
+    Err(CliError::new(what, why).hint("use -o json").exit(Exit::Usage))
+}
+
 /// A report in the form asked for.
 pub(super) fn report_text(
     format: ReportFormat,

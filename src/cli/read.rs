@@ -11,7 +11,7 @@ use super::args::{
 use super::client::Client;
 use super::error::{CliError, Exit};
 use super::line::Style;
-use super::output::{Paint, document, drawing, write};
+use super::output::{Paint, document, drawing, named, write};
 use super::query::{Add, Parameters};
 use super::runtime::runtime;
 use super::views::Listed;
@@ -203,13 +203,9 @@ fn version(args: &VersionArgs) -> Result<(), CliError> {
     let value = json!({
         "name": "strandline", "version": version, "commit": commit, "build_date": build_date, "target": target,
     });
+    named("writing the version", &args.output, "a version has")?;
     match drawing(&args.output, &value) {
         Some(text) => write(&text?),
-        None if args.output.output == OutputFormat::Name => {
-            Err(CliError::new("writing the version", "a version has no name for -o name")
-                .hint("use -o json")
-                .exit(Exit::Usage))
-        }
         None => write(&format!("strandline {version} (commit {commit}, built {build_date}, {target})\n")),
     }
 }

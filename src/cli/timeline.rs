@@ -11,7 +11,8 @@ use super::query::Add;
 use super::stderr::note;
 use super::table::{Cell, Table};
 use crate::format::{
-    Places, age, clock_time, entry_subject, entry_words, grouped, lasted, level, several, sign, visible,
+    Places, age, clock_time, entry_name, entry_subject, entry_words, grouped, lasted, level, several, sign,
+    visible,
 };
 use strandline_model::{Health, Timestamp, Uid};
 use strandline_protocol::{Bucket, Entry, Timeline, TimelinePage};
@@ -48,8 +49,8 @@ pub(super) async fn timeline(args: &TimelineArgs) -> Result<(), CliError> {
     }
     let page: TimelinePage = typed(&what, value)?;
     if args.output.output == OutputFormat::Name {
-        let names = page.timeline.entries.iter().map(|entry| format!("entry/{}\n", entry.id));
-        return write(&names.collect::<String>());
+        let own = args.environment.as_ref().map_or(subject, |id| format!("environment/{id}"));
+        return write(&names(&page.timeline.entries, &own));
     }
     let style = Style {
         paint: Paint::for_stdout(args.output.color),
@@ -62,6 +63,12 @@ pub(super) async fn timeline(args: &TimelineArgs) -> Result<(), CliError> {
         note!("… more entries not shown; raise --limit, or continue with the page token of -o json");
     }
     Ok(())
+}
+
+/// What each entry is about, where it is nothing else the `own` name of what the timeline is of.
+fn names(entries: &[Entry], own: &str) -> String {
+    let name = |entry: &Entry| visible(&entry_name(entry).unwrap_or_else(|| own.to_owned())).into_owned();
+    entries.iter().map(|entry| name(entry) + "\n").collect()
 }
 
 /// The width of the terminal, within what can be read and asked for.
@@ -188,7 +195,7 @@ fn table(entries: &[Entry], style: Style) -> Table {
 mod tests {
     use super::*;
     use crate::format::fixtures::{entry, timeline_page};
-    use crate::format::tests::NOON;
+    use crate::format::tests::{NOON, folded_event};
     use strandline_model::Lane;
 
     const PLAIN: Style = Style { paint: Paint(false), now: NOON, wide: false };
@@ -222,6 +229,16 @@ mod tests {
         page.timeline.entries = vec![entry(Lane::Health, "became"); 3];
         let text = drawn("x", &page, Style { wide: true, ..PLAIN }, false);
         assert_eq!(text.lines().count(), 3, "{text}");
+    }
+
+    #[test]
+    fn scripts_get_names_that_commands_take() {
+        let said = Entry { event: Some(folded_event("Warning", "BackOff")), ..entry(Lane::Events, "warned") };
+        let all = [said, entry(Lane::Health, "became")];
+        assert_eq!(
+            names(&all, "environment/shop.web.production"),
+            "pod/web-0\nenvironment/shop.web.production\n"
+        );
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::catalog::agents;
 use super::table::{Cell, Table};
-use crate::format::{age, clock_time, link_verb};
+use crate::format::{age, clock_time, link_verb, resource_name};
 use strandline_model::{Target, Timestamp, Uid};
 use strandline_protocol::{
     Cluster, Environment, EnvironmentAccess, FoundResource, Resource, ResourceDetail, ResourceEdge, Version,
@@ -140,7 +140,7 @@ impl Listed for Resource {
     }
 
     fn name(&self) -> String {
-        format!("{}/{}", self.key.kind.to_string().to_lowercase(), self.key.name)
+        resource_name(&self.key)
     }
 }
 

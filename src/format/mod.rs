@@ -31,7 +31,7 @@ pub use tree::{Item, Step, Tree};
 #[cfg(test)]
 pub(crate) use timeline::fixtures;
 
-use strandline_model::{DeploymentSpec, Health, Kind, Timestamp};
+use strandline_model::{DeploymentSpec, Health, Kind, ResourceKey, Timestamp};
 use strandline_protocol::{Deployment, Gap};
 
 /// A sign for a health, told apart by shape and not only by colour; a dot for kinds that have none.
@@ -74,6 +74,11 @@ pub fn kind_name(kind: &Kind) -> String {
     }
 }
 
+/// A resource as commands take it, such as `deployment.apps/web`.
+pub fn resource_name(key: &ResourceKey) -> String {
+    format!("{}/{}", key.kind.to_string().to_lowercase(), key.name)
+}
+
 /// When a deployment ended or, where that is not known, when its status was last reported.
 pub fn deployment_time(deployment: &Deployment) -> Timestamp {
     deployment.spec.finished_at.unwrap_or(deployment.observed_at)
@@ -111,8 +116,7 @@ pub fn count_of(number: usize, kind: &Kind) -> String {
 pub(crate) mod tests {
     use super::*;
     use strandline_model::{
-        CoverageState, EnvironmentId, HealthCounts, Offset, ResourceKey, Target, Tier, Uid, WatchKey,
-        more_urgent,
+        CoverageState, EnvironmentId, HealthCounts, Offset, Target, Tier, Uid, WatchKey, more_urgent,
     };
     use strandline_protocol::{
         Below, Coverage, Edge, Environment, EnvironmentAccess, EnvironmentHealth, FoldedEvent, Graph,

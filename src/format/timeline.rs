@@ -1,7 +1,7 @@
 //! What happened, in words, and how much of it, as bars.
 
 use super::cut::{cut, cut_pair};
-use super::{clock_time, kind_name, lasted, word};
+use super::{clock_time, kind_name, lasted, resource_name, word};
 use strandline_model::{ChangedBy, DeploymentStatus, Health, Kind};
 use strandline_object_diff::{Difference, DifferenceType};
 use strandline_protocol::{Deployment, Entry, EntryHealth, EntryResource, Onset, TimelineGap};
@@ -24,11 +24,14 @@ pub fn entry_subject(entry: &Entry) -> String {
     }
 }
 
-/// The same as one name for scripts: of a deployment its number, such as `deployment/512`, which commands take.
-pub fn entry_name(entry: &Entry) -> String {
-    match &entry.deployment {
-        Some(deployment) => format!("deployment/{}", deployment.spec.id),
-        None => entry_subject(entry),
+/// The same by the name that commands take, such as `deployment/512`; none of the health of what the entries are about.
+pub fn entry_name(entry: &Entry) -> Option<String> {
+    let resource = entry.resource.as_ref().map(|resource| &resource.key);
+    let key = resource.or(entry.event.as_ref().map(|event| &event.key));
+    match (&entry.deployment, &entry.gap) {
+        (Some(deployment), _) => Some(format!("deployment/{}", deployment.spec.id)),
+        (None, Some(gap)) => Some(format!("cluster/{}", gap.cluster)),
+        (None, None) => key.map(resource_name),
     }
 }
 
@@ -316,6 +319,7 @@ mod tests {
     #[test]
     fn entries_say_what_happened_to_what() {
         let told = |entry: &Entry| format!("{}  {}", entry_subject(entry), entry_words(entry));
+        let named = |entry: &Entry| entry_name(entry).unwrap_or_default();
         let mut change = entry(Lane::Changes, "changed");
         let mut web = entry_resource(&resource("Deployment", "web", None));
         web.parts = vec![Class::Spec, Class::Metadata];
@@ -327,11 +331,13 @@ mod tests {
         });
         change.resource = Some(web.clone());
         assert_eq!(told(&change), "Deployment/web  changed spec and metadata by kubectl");
+        assert_eq!(named(&change), "deployment.apps/web");
         (web.health, web.reason) = (Some(Health::Degraded), "Stuck".into());
         let created = Entry { resource: Some(web), ..entry(Lane::Changes, "created") };
         assert_eq!(told(&created), "Deployment/web  created by kubectl, Degraded: Stuck");
         let said = Entry { event: Some(folded_event("Warning", "BackOff")), ..entry(Lane::Events, "warned") };
         assert_eq!(told(&said), "Pod/web-0  BackOff ×5: Back-off restarting failed container");
+        assert_eq!(named(&said), "pod/web-0");
         let health = EntryHealth {
             before: Some(Health::Healthy),
             after: Some(Health::Degraded),
@@ -340,6 +346,7 @@ mod tests {
         };
         let became = Entry { health: Some(health), ..entry(Lane::Health, "became") };
         assert_eq!(told(&became), "health  Healthy → Degraded");
+        assert_eq!(named(&became), "", "whose health it is the entry does not say");
     }
 
     #[test]
