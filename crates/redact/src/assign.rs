@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::calls::{argument, setter};
+use super::calls::{argument, declared, is_field_number, setter};
 use super::names::{Meaning, Names, Style};
 use super::shapes::{Shape, hides, is_login, is_reference, shape};
 use super::text::Setting;
@@ -63,7 +63,12 @@ impl Scan<'_> {
             start += 1;
             next = self.byte(start);
         }
-        let name = name_before(self.text, name_end);
+        let mut name = name_before(self.text, name_end);
+        if name == "string" {
+            // `var password string = "x"`
+            let of = name.as_ptr() as usize - self.text.as_ptr() as usize;
+            name = name_before(self.text, of);
+        }
         if matches!(next, b'"' | b'\'') && matches!(name, "name" | "key" | "property" | "Name" | "Key") {
             return self.attribute(start);
         }
@@ -88,7 +93,8 @@ impl Scan<'_> {
         let spaced = before == b' ' || name_end < at || next == b' ';
         let value = self.value(start, spaced);
         let text = &self.text[value.clone()];
-        (hides(meaning, text) || (user && is_login(text))).then_some(value)
+        let hidden = hides(meaning, text) && !is_field_number(self.text, name, text);
+        (hidden || (user && is_login(text))).then_some(value)
     }
 
     /// A value, also one between backticks where that is no command.
@@ -122,7 +128,8 @@ impl Scan<'_> {
             return None;
         }
         let before = at.checked_sub(1).map_or(b' ', |at| self.byte(at));
-        let name = name_before(self.text, at);
+        // A question mark is that of a type: `password?: string = "x"`.
+        let name = name_before(self.text, at - usize::from(before == b'?'));
         if name.is_empty() {
             return None;
         }
@@ -131,6 +138,14 @@ impl Scan<'_> {
             return None;
         }
         let start = at + 1 + self.text[at + 1..].bytes().take_while(|b| matches!(b, b' ' | b'\t')).count();
+        if let Some(value) = declared(self.text, start) {
+            let (text, meaning) = (&self.text[value.clone()], self.names.meaning(name, Style::Variable));
+            let hidden = match self.setting {
+                Setting::Prose => meaning >= Meaning::Probable && shape(text) > Shape::Ordinary,
+                Setting::Command | Setting::Other => hides(meaning, text),
+            };
+            return hidden.then_some(value);
+        }
         let value = self.value(start, true);
         let text = &self.text[value.clone()];
         let quoted = matches!(before, b'"' | b'\'') && value.start > start;

@@ -1,4 +1,5 @@
-//! Names and values side by side in calls and pairs: `define('TOKEN', 'x')`, `{password, <<"x">>}`, `setPassword("x")`.
+//! Names and values side by side in calls and pairs, and with a type between them: `define('TOKEN', 'x')`,
+//! `{password, <<"x">>}`, `setPassword("x")`, `let token: &str = "x"`.
 
 use std::ops::Range;
 
@@ -10,6 +11,12 @@ use super::text::Setting;
 /// As far as the beginning of a call is looked for, and how many blanks may stand between its arguments.
 const LONGEST: usize = 256;
 const BLANKS: usize = 64;
+
+/// As far as a type goes.
+const TYPE: usize = 64;
+
+/// As many digits as the number of a field has.
+const FIELD_DIGITS: usize = 3;
 
 /// Where a name stands.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -62,6 +69,54 @@ pub(super) fn setter(text: &str, open: usize, names: &Names) -> Option<Range<usi
         return None;
     }
     hides(names.meaning(set, Style::Member), &text[value.clone()]).then_some(value)
+}
+
+/// The value of a variable whose type begins here, behind its name and a colon: `&str = "x"`.
+pub(super) fn declared(text: &str, from: usize) -> Option<Range<usize>> {
+    let rest = text.as_bytes().get(from..)?;
+    let length = rest.iter().take(TYPE).position(|b| matches!(b, b'=' | b'\n' | b'"' | b';'))?;
+    let of = text.get(from..from + length)?;
+    let is_given = rest[length] == b'=' && !matches!(byte(text, from + length + 1), b'=' | b'>');
+    // A setting such as `auth: user="x"` has no blank there.
+    let value = (is_given && of.ends_with(' ') && is_type(of)).then(|| value_behind(text, from + length + 1));
+    value.flatten().map(|(value, _)| value)
+}
+
+/// `String`, `&'static str`, `Option<String>`, `str | None`, `String?`
+fn is_type(text: &str) -> bool {
+    let in_type = |b: u8| b.is_ascii_alphanumeric() || b"_.:<>[]&'?*|".contains(&b);
+    let mut goes_on = true;
+    for word in text.split_ascii_whitespace() {
+        if word == "|" {
+            goes_on = true;
+            continue;
+        }
+        if !goes_on || !word.bytes().all(in_type) || shape(word) > Shape::Ordinary {
+            return false;
+        }
+        goes_on = word.starts_with("&'") || word == "&mut";
+    }
+    !goes_on && text.trim_end().ends_with(|c: char| c.is_ascii_alphanumeric() || matches!(c, '>' | ']' | '?'))
+}
+
+/// Whether a value is the number of a field whose name has a type before it: `string password = 2;`.
+pub(super) fn is_field_number(text: &str, name: &str, value: &str) -> bool {
+    if value.len() > FIELD_DIGITS || !value.bytes().all(|b| b.is_ascii_digit()) {
+        return false;
+    }
+    let start = name.as_ptr() as usize - text.as_ptr() as usize;
+    let Some(before) = text.get(..start).and_then(|before| before.strip_suffix(' ')) else { return false };
+    let of = name_before(before, before.len());
+    let message = of.rsplit('.').next().unwrap_or(of);
+    let is_message = message.starts_with(|c: char| c.is_ascii_uppercase())
+        && message.contains(|c: char| c.is_ascii_lowercase());
+    let number = of.trim_end_matches("32").trim_end_matches("64");
+    let is_scalar = matches!(
+        number,
+        "string" | "bytes" | "bool" | "double" | "float" | "int" | "uint" | "sint" | "fixed" | "sfixed"
+    );
+    // `map<string, string> tokens = 3;`
+    is_message || is_scalar || before.ends_with('>')
 }
 
 fn byte(text: &str, at: usize) -> u8 {

@@ -4,6 +4,7 @@
 use std::ops::Range;
 
 use super::assign::{name_before, template};
+use super::calls::declared;
 use super::names::{Meaning, Names, Style, is_harmless_name, is_naming, is_plural, is_value_name};
 use super::shapes::{Shape, hides, is_reference, shape};
 use super::statements::{Statements, has_users};
@@ -181,7 +182,12 @@ impl<'a> Lines<'a> {
             return None;
         }
         let yaml = line.as_bytes()[separator] == b':';
-        let start = at + separator + 1 + rest.len() - rest.trim_start().len();
+        let before_value = separator + 1 + rest.len() - rest.trim_start().len();
+        // Between a name and its value stands a type, and both are found by themselves.
+        if yaml && declared(line, before_value).is_some() {
+            return None;
+        }
+        let start = at + before_value;
         let spaced = yaml || before.ends_with(' ') || rest.starts_with(' ');
         let sure = spaced && self.setting != Setting::Command;
         let range = template(rest.trim(), 0, sure).unwrap_or_else(|| inner(rest.trim()));

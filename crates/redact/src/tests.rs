@@ -156,6 +156,15 @@ fn credentials_are_found_by_what_they_are() {
         ("eyJhbGciOiJI.eyJzdWIiOiIx.c2lnbmF0dXJl", "", ""),
         ("a\n-----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END RSA PRIVATE KEY-----\nb", "a\n", "\nb"),
         ("-----BEGIN PRIVATE KEY-----\nMIIE, cut off", "", ""),
+        ("val password: String = \"hunter2\"", "val password: String = \"", "\""),
+        ("String password = \"hunter2\";", "String password = \"", "\";"),
+        ("let password: &str = \"hunter2\";", "let password: &str = \"", "\";"),
+        ("password: str = \"hunter2\"", "password: str = \"", "\""),
+        (
+            "port = 1\npassword: str = 'hunter2'\nuser = 'shop'",
+            "port = 1\npassword: str = '",
+            "'\nuser = 'shop'",
+        ),
     ];
     for (value, before, after) in cases {
         for members in [
@@ -175,6 +184,7 @@ fn credentials_are_found_by_what_they_are() {
         }
     }
     for value in [
+        "string password = 2;",
         "https://example.org:8443/path?x=a@b",
         "git@github.com:shop/web",
         "registry/app@sha256:0123456789012345678901234567890123456789012345678901234567890123",
@@ -294,6 +304,11 @@ fn long_texts_are_searched_once() {
         "\n[a.b]:1 u:$(",
         "ENV TOKEN ",
         "a: 'x', token: ",
+        "token: a ",
+        "token: str = ",
+        "\ntoken: &'a b = \"",
+        "string token = 1",
+        "token string = \"",
     ];
     for part in parts {
         cleaned(&object(json!({"spec": {"args": [part.repeat(100_000)]}})).to_string(), CUSTOM);
@@ -373,7 +388,7 @@ proptest! {
     }
 
     #[test]
-    fn commands_are_cleaned_once(words in prop::collection::vec("(--token|PASSWORD=|\n|password: |H4sIAAAAAAAAAAAAAAAAAAAA|Authorization: Bearer |hvs.0123456789.|a://|u:p|@|=| |\"|'|glpat-0123456789|x|-|,|`|<<|setToken\\(|\\{token, |user u |ENV TOKEN |\\$\\(A\\)|eyJhbGciOiJI.eyJzdWIiOiIx.c2ln)", 1..10)) {
+    fn commands_are_cleaned_once(words in prop::collection::vec("(--token|PASSWORD=|\n|password: |H4sIAAAAAAAAAAAAAAAAAAAA|Authorization: Bearer |hvs.0123456789.|a://|u:p|@|=| |\"|'|glpat-0123456789|x|-|,|`|<<|setToken\\(|\\{token, |user u |ENV TOKEN |token: str = |string token = 1|\\$\\(A\\)|eyJhbGciOiJI.eyJzdWIiOiIx.c2ln)", 1..10)) {
         cleaned(&object(json!({"spec": {"args": [words.concat(), words]}})).to_string(), CUSTOM);
     }
 }
