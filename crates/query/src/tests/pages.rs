@@ -157,3 +157,16 @@ fn a_token_is_refused_wherever_it_does_not_belong() {
         }
     });
 }
+
+#[test]
+fn environments_are_read_in_their_order_and_not_sorted() {
+    let view = World::new(small_history()).view();
+    for sql in [crate::environments::OF_ALL, crate::environments::OF_SCOPE] {
+        let mut plan = view.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
+        let mut rows = plan.raw_query();
+        while let Some(row) = rows.next().unwrap() {
+            let step = row.get::<_, String>(3).unwrap();
+            assert!(!step.contains("ORDER BY"), "{step}");
+        }
+    }
+}
