@@ -8,11 +8,13 @@ mod cursor;
 mod field;
 mod path;
 mod pick;
+mod plain;
 mod scan;
 
 pub use field::Field;
 pub use path::{Budget, Path};
 pub use pick::{Picked, Shape, pick, pick_value};
+pub use plain::is_plain;
 
 use cursor::Cursor;
 use scan::string_end;

@@ -6,7 +6,7 @@ use serde::de::{MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
-use strandline_object::json::{Lexer, Token};
+use strandline_object::json::is_plain;
 
 /// A recorded object as JSON text. An answer holds the recorded bytes; who needs a part of it parses it.
 ///
@@ -33,34 +33,6 @@ impl ObjectText {
     pub fn value(&self) -> Value {
         serde_json::from_str(self.as_str()).unwrap_or_default()
     }
-}
-
-/// No parser of JSON minds as many levels, nor numbers of so many characters.
-const PLAIN_DEPTH: usize = 100;
-const PLAIN_NUMBER: usize = 100;
-
-/// Whether a text that is JSON has nothing that a strict reader could stumble over. Nearly all objects are, which is found in a
-/// fraction of the time of parsing them.
-fn is_plain(text: &str) -> bool {
-    let (mut lexer, mut depth) = (Lexer::new(text), 0_usize);
-    while let Some((token, at)) = lexer.next() {
-        match token {
-            Token::Object | Token::Array => depth += 1,
-            Token::Close => depth = depth.saturating_sub(1),
-            Token::Key | Token::Text if !lexer.has_escapes() => {}
-            Token::Atom if at.len() <= PLAIN_NUMBER && !text[at.clone()].contains(['e', 'E']) => {}
-            // `true` and `false` have the letter of an exponent.
-            Token::Atom if matches!(&text[at.clone()], "true" | "false") => {}
-            // Half of a surrogate pair is written so.
-            Token::Key | Token::Text if !text[at.clone()].contains("\\u") => {}
-            Token::Comma => {}
-            Token::Key | Token::Text | Token::Atom => return false,
-        }
-        if depth > PLAIN_DEPTH {
-            return false;
-        }
-    }
-    true
 }
 
 /// Any JSON that can be parsed, of which nothing is kept.
