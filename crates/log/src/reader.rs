@@ -7,9 +7,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::{Connection, OptionalExtension, Row};
 
-use super::compaction::{Compacted, Compaction};
+use super::compaction::{Compacted, Compaction, prepare_if_there};
 use super::erasures::Erasures;
 use super::error::LogError;
 use super::file;
@@ -21,6 +21,7 @@ use super::schema;
 use super::solid::Unpacked;
 use crate::delta::{Codec, Dictionary};
 use strandline_model::{Offset, Timestamp};
+use strandline_sqlite::column::LOG;
 
 /// What one reader keeps in memory, in bytes, unless another number is given. There may be many readers, and each fills this sooner
 /// or later, so that it counts as often in what the process takes.
@@ -49,7 +50,16 @@ pub struct LogReader {
 #[derive(Clone, Copy, Debug, Default)]
 struct Ends {
     compacted: Option<Compacted>,
-    head: Option<Offset>,
+    /// Whether retention has pruned kinds before the rest.
+    is_thinned: Option<bool>,
+    newest: Option<Newest>,
+}
+
+/// The newest change, by its offset and when it was observed; of an empty log offset zero, at no time.
+#[derive(Clone, Copy, Debug, Default)]
+struct Newest {
+    offset: Offset,
+    observed_at: Option<Timestamp>,
 }
 
 /// A log in one unchanging state.
@@ -175,11 +185,26 @@ impl LogReader {
     /// When the log cannot be read.
     pub fn begin(&mut self) -> Result<LogSnapshot<'_>, LogError> {
         self.connection.prepare_cached("BEGIN")?.execute([])?;
-        self.ends.set(Some(Ends::default()));
         let snapshot = LogSnapshot(self);
         // The first reading is what fixes the state.
-        snapshot.compacted()?;
+        let ends = snapshot.beginning()?;
+        snapshot.ends.set(Some(ends));
         Ok(snapshot)
+    }
+
+    /// Where the log begins, in one statement: every answer asks.
+    fn beginning(&self) -> Result<Ends, LogError> {
+        let sql = "SELECT compacted, compacted_at, EXISTS (SELECT 1 FROM thinning) FROM compaction";
+        let Some(mut statement) = prepare_if_there(&self.connection, sql)? else {
+            let compacted = Compaction::load(&self.connection)?.compacted;
+            return Ok(Ends { compacted: Some(compacted), ..Ends::default() });
+        };
+        let read = |row: &Row<'_>| {
+            let offset = LOG.get_at(row, 0, "compaction.compacted")?;
+            let compacted = Compacted { offset, observed_at: row.get(1)? };
+            Ok(Ends { compacted: Some(compacted), is_thinned: Some(row.get(2)?), newest: None })
+        };
+        Ok(statement.query_row([], read)?)
     }
 
     /// Reads in one unchanging state: that of the snapshot, or else one of its own.
@@ -204,13 +229,20 @@ impl LogReader {
     /// # Errors
     /// When the log cannot be read.
     pub fn head(&self) -> Result<Offset, LogError> {
-        if let Some(head) = self.ends.get().and_then(|ends| ends.head) {
-            return Ok(head);
+        Ok(self.newest()?.offset)
+    }
+
+    fn newest(&self) -> Result<Newest, LogError> {
+        if let Some(newest) = self.ends.get().and_then(|ends| ends.newest) {
+            return Ok(newest);
         }
-        let mut statement = self.connection.prepare_cached(r#"SELECT max("offset") FROM change"#)?;
-        let head = statement.query_row([], |row| row.get::<_, Option<Offset>>(0))?.unwrap_or_default();
-        self.keep(|ends| Ends { head: Some(head), ..ends });
-        Ok(head)
+        let sql = r#"SELECT "offset", observed_at FROM change ORDER BY "offset" DESC LIMIT 1"#;
+        // Where the time cannot be read, who asks for it learns why: of a damaged log too there is an end.
+        let read =
+            |row: &Row<'_>| Ok(Newest { offset: row.get(0)?, observed_at: row.get(1).unwrap_or_default() });
+        let newest = self.connection.prepare_cached(sql)?.query_row([], read).optional()?.unwrap_or_default();
+        self.keep(|ends| Ends { newest: Some(newest), ..ends });
+        Ok(newest)
     }
 
     /// The oldest offset that can be asked for; zero while retention has pruned nothing.
@@ -247,6 +279,11 @@ impl LogReader {
     /// # Errors
     /// When the log cannot be read.
     pub fn observed_at(&self, offset: Offset) -> Result<Option<Timestamp>, LogError> {
+        // That is what answers about now ask, after they have asked for the head.
+        let newest = self.ends.get().and_then(|ends| ends.newest).filter(|newest| newest.offset == offset);
+        if let Some(Newest { observed_at: Some(observed_at), .. }) = newest {
+            return Ok(Some(observed_at));
+        }
         let mut statement =
             self.connection.prepare_cached(r#"SELECT observed_at FROM change WHERE "offset" = ?1"#)?;
         let found: Option<Timestamp> = statement.query_row([offset], |row| row.get(0)).optional()?;
@@ -263,6 +300,12 @@ impl LogReader {
     /// When there is no such change, or none any more, or the log cannot be read.
     pub fn hash_at(&self, offset: Offset) -> Result<[u8; 16], LogError> {
         Compaction::load(&self.connection)?.hash_at(&self.connection, offset)
+    }
+
+    /// Whether retention has pruned a change.
+    pub(super) fn is_pruned(&self, row: &RawRow) -> Result<bool, LogError> {
+        let is_thinned = self.ends.get().and_then(|ends| ends.is_thinned).unwrap_or(true);
+        Ok(row.has_no_body_left() || (is_thinned && floors::is_pruned(&self.connection, row)?))
     }
 
     /// What is read through.

@@ -84,7 +84,7 @@ impl LogReader {
     pub fn at(&mut self, offset: Offset) -> Result<Record, LogError> {
         self.steady(|log| {
             let row = log.row(offset)?;
-            if floors::is_pruned(&log.connection, &row)? {
+            if log.is_pruned(&row)? {
                 return Err(log.pruned_error(&row)?);
             }
             log.record(row)

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::concerns::Concerns;
 use crate::error::{QueryError, Result};
@@ -20,6 +20,26 @@ use strandline_protocol::{Coverage, Gap, Snapshot};
 /// Clocks differ; a moment this little ahead of ours is taken for now.
 const CLOCK_SKEW: Duration = Duration::from_secs(5);
 
+/// How far a view reaches, as one statement tells it: every answer asks.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Extent {
+    /// The last offset that it holds.
+    checkpoint: Offset,
+    /// The highest floor of a kind; zero where retention lets go of none before the rest, as in most records.
+    floor: Offset,
+}
+
+impl Extent {
+    pub(super) fn read(view: &Connection) -> rusqlite::Result<Self> {
+        let sql = r#"SELECT "offset", (SELECT max(floor) FROM kind_floor) FROM checkpoint"#;
+        let read = |row: &Row<'_>| {
+            let floor = row.get::<_, Option<i64>>(1)?.unwrap_or(0);
+            Ok(Extent { checkpoint: Offset::from_i64(row.get(0)?), floor: Offset::from_i64(floor) })
+        };
+        Ok(view.prepare_cached(sql)?.query_row([], read).optional()?.unwrap_or_default())
+    }
+}
+
 /// A moment, found in the log.
 #[derive(Clone, Debug)]
 pub(super) struct Moment {
@@ -28,7 +48,8 @@ pub(super) struct Moment {
     asked: Option<Timestamp>,
     /// Changes in the log that belong to the moment and that the view does not hold yet.
     lag: u64,
-    checkpoint: Offset,
+    /// Of the view that it was found in.
+    extent: Extent,
     /// Our clock.
     pub(super) now: Timestamp,
     /// Whether nothing else than now was asked for; of a later page only its token can tell.
@@ -41,15 +62,13 @@ pub(super) struct Moment {
 impl Moment {
     /// Finds the moment asked for; `pinned` is that of the first page where this is a later one.
     pub(super) fn find(
-        view: &Connection,
+        (view, extent): (&Connection, Extent),
         log: &mut LogReader,
         now: Timestamp,
         at: At,
         pinned: Option<Pinned>,
     ) -> Result<Self> {
-        let sql = r#"SELECT "offset" FROM checkpoint"#;
-        let checkpoint = view.prepare_cached(sql)?.query_row([], |row| row.get(0)).optional()?;
-        let checkpoint = Offset::from_i64(checkpoint.unwrap_or(0));
+        let checkpoint = extent.checkpoint;
         // Of a log that lost its end the view holds more.
         let head = log.head()?.max(checkpoint);
         let by_time = asked_time(now, at, pinned)?;
@@ -86,7 +105,7 @@ impl Moment {
         let named = pinned.is_some() || matches!(at, At::Offset(_)) || offset < checkpoint;
         let lag = if named { 0 } else { head.get() - checkpoint.get() };
         let live = Live::default();
-        Ok(Moment { offset, time, asked, lag, checkpoint, now, asked_for_now, by_time, live })
+        Ok(Moment { offset, time, asked, lag, extent, now, asked_for_now, by_time, live })
     }
 
     /// The same moment with what the running program knows besides.
@@ -115,7 +134,7 @@ impl Moment {
     }
 
     /// The same moment in a later state of the view.
-    pub(super) fn found_again(&self, view: &Connection, log: &mut LogReader) -> Result<Self> {
+    pub(super) fn found_again(&self, view: (&Connection, Extent), log: &mut LogReader) -> Result<Self> {
         let found = Moment::find(view, log, self.now, At::Offset(self.offset), None)?;
         Ok(Moment {
             asked: self.asked,
@@ -157,12 +176,17 @@ impl Moment {
 
     /// The last offset of the view that it was found in.
     pub(super) fn checkpoint(&self) -> Offset {
-        self.checkpoint
+        self.extent.checkpoint
+    }
+
+    /// How far the view reaches that it was found in.
+    pub(super) fn extent(&self) -> Extent {
+        self.extent
     }
 
     /// Whether nothing has been projected after it, so that what the view keeps of now only holds for it.
     pub(super) fn is_newest(&self) -> bool {
-        self.offset == self.checkpoint
+        self.offset == self.extent.checkpoint
     }
 
     /// What an answer says of its moment.
@@ -216,7 +240,9 @@ impl Moment {
         };
         let mut gaps = self.gaps_since(view, scope, concerns, since)?;
         gaps.extend(self.unrecorded(&clusters));
-        gaps.extend(floors::gaps(view, scope, self.offset, concerns)?);
+        if self.extent.floor > self.offset {
+            gaps.extend(floors::gaps(view, scope, self.offset, concerns)?);
+        }
         gaps.truncate(gaps::LIMIT);
         Ok(Snapshot {
             offset: self.offset,

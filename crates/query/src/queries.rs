@@ -4,8 +4,6 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use rusqlite::Connection;
-
 use crate::error::{QueryError, Result};
 use crate::freshness::{Freshness, Live};
 use crate::kept::Kept;
@@ -15,7 +13,7 @@ use crate::overview::KeptMoves;
 use crate::page::{PageKey, Start};
 use crate::query_times::QueryTimes;
 use crate::question::{Context, Question};
-use crate::reader::{self, Patience, Reader};
+use crate::reader::{self, Patience, Reader, ViewSnapshot};
 use crate::scope::Scope;
 use crate::standings::Standings;
 use crate::words;
@@ -72,12 +70,12 @@ struct Asked<Q> {
 }
 
 impl<Q: Question> Asked<Q> {
-    fn answer(&self, view: &Connection, log: &mut LogReader, kept: &Kept) -> Result<Q::Answer> {
+    fn answer(&self, view: &ViewSnapshot<'_>, log: &mut LogReader, kept: &Kept) -> Result<Q::Answer> {
+        let reaching = view.with_extent();
         let moment = match &self.held {
-            Some(held) => held.found_again(view, log)?,
-            None => {
-                Moment::find(view, log, self.now, self.at, self.start.pinned)?.with_live(self.live.clone())
-            }
+            Some(held) => held.found_again(reaching, log)?,
+            None => Moment::find(reaching, log, self.now, self.at, self.start.pinned)?
+                .with_live(self.live.clone()),
         };
         let (scope, start) = (self.scope.resolve(view)?, self.start.clone().at(moment.by_time()));
         let (log_of, moment_of) = (&mut *log, moment.clone());
@@ -318,7 +316,7 @@ impl Queries {
     pub async fn offset_of(&self, at: At) -> Result<Offset> {
         self.caught_up(at).await;
         let now = self.clock.now();
-        self.read(move |view, log, _| Ok(Moment::find(view, log, now, at, None)?.offset)).await
+        self.read(move |view, log, _| Ok(Moment::find(view.with_extent(), log, now, at, None)?.offset)).await
     }
 
     /// Whether one time is later than another, durations being counted back from a third one. An offset is compared by
@@ -347,8 +345,8 @@ impl Queries {
                     resolved.map_or_else(At::Offset, At::Time)
                 };
                 let (one, other) = (at(one), at(other));
-                let offset = move |view: &Connection, log: &mut LogReader, at| {
-                    Moment::find(view, log, now, at, None).map(|moment| moment.offset)
+                let offset = move |view: &ViewSnapshot<'_>, log: &mut LogReader, at| {
+                    Moment::find(view.with_extent(), log, now, at, None).map(|moment| moment.offset)
                 };
                 self.read(move |view, log, _| Ok(offset(view, log, one)? > offset(view, log, other)?)).await
             }
@@ -367,7 +365,7 @@ impl Queries {
     /// Reads on a thread of the pool, from the view in one unchanging state.
     async fn read<T: Send + 'static>(
         &self,
-        answer: impl FnOnce(&Connection, &mut LogReader, &Kept) -> Result<T> + Send + 'static,
+        answer: impl FnOnce(&ViewSnapshot<'_>, &mut LogReader, &Kept) -> Result<T> + Send + 'static,
     ) -> Result<T> {
         if !self.status.is_usable() {
             let Progress { head, checkpoint } = self.progress();
@@ -385,7 +383,7 @@ impl Queries {
     /// would wait for something here or has taken too long.
     fn read_here<T>(
         &self,
-        answer: impl FnOnce(&Connection, &mut LogReader, &Kept) -> Result<T>,
+        answer: impl FnOnce(&ViewSnapshot<'_>, &mut LogReader, &Kept) -> Result<T>,
     ) -> Option<Result<T>> {
         if !self.status.is_usable() {
             return None;
@@ -424,7 +422,8 @@ impl Queries {
         }
         self.caught_up(at).await;
         let now = self.held.as_ref().map_or_else(|| self.clock.now(), |held| held.now);
-        let held = self.read(move |view, log, _| Moment::find(view, log, now, at, None)).await?;
+        let held =
+            self.read(move |view, log, _| Moment::find(view.with_extent(), log, now, at, None)).await?;
         let held = held.with_live(self.live());
         Ok(Queries { held: Some(held), ..self.clone() })
     }

@@ -9,6 +9,7 @@ use rusqlite::Connection;
 
 use crate::error::Result;
 use crate::kept::Kept;
+use crate::moment::Extent;
 use crate::scope;
 use strandline_log::{LogReader, LogSnapshot};
 use strandline_sqlite::{Abandoned, LOCK_TIMEOUT};
@@ -146,15 +147,23 @@ impl Drop for Snapshots<'_> {
 
 /// The view in one unchanging state. Beginning and ending it are statements that are prepared once, unlike those of a
 /// [`rusqlite::Transaction`]: a short question takes little longer than they would.
-pub(super) struct ViewSnapshot<'a>(&'a Connection);
+pub(super) struct ViewSnapshot<'a> {
+    view: &'a Connection,
+    extent: Extent,
+}
 
 impl<'a> ViewSnapshot<'a> {
     fn begin(view: &'a Connection) -> rusqlite::Result<Self> {
         view.prepare_cached("BEGIN")?.execute([])?;
-        let snapshot = ViewSnapshot(view);
+        let mut snapshot = ViewSnapshot { view, extent: Extent::default() };
         // The first reading is what fixes the state.
-        view.prepare_cached("SELECT 1 FROM checkpoint")?.exists([])?;
+        snapshot.extent = Extent::read(view)?;
         Ok(snapshot)
+    }
+
+    /// The view, and how far it reaches.
+    pub(super) fn with_extent(&self) -> (&Connection, Extent) {
+        (self.view, self.extent)
     }
 }
 
@@ -162,14 +171,14 @@ impl Deref for ViewSnapshot<'_> {
     type Target = Connection;
 
     fn deref(&self) -> &Connection {
-        self.0
+        self.view
     }
 }
 
 impl Drop for ViewSnapshot<'_> {
     fn drop(&mut self) {
         // Nothing was written but a scope's sets, which the next question goes on with.
-        let end = |sql| self.0.prepare_cached(sql)?.execute([]);
+        let end = |sql| self.view.prepare_cached(sql)?.execute([]);
         // Should both fail, the next snapshot fails to begin.
         let _ = end("COMMIT").or_else(|_| end("ROLLBACK"));
     }

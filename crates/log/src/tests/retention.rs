@@ -183,6 +183,21 @@ async fn compacted(directory: &Path) {
 }
 
 #[tokio::test]
+async fn a_reader_that_knows_where_the_log_ends_tells_the_same_times() {
+    let dir = tempfile::tempdir().unwrap();
+    compacted(dir.path()).await;
+    let mut reader = LogReader::open(dir.path()).unwrap();
+    let times = |reader: &LogReader| -> Vec<_> {
+        (0..=41).map(|offset| reader.observed_at(Offset::new(offset)).unwrap()).collect()
+    };
+    let alone = times(&reader);
+    let snapshot = reader.begin().unwrap();
+    assert_eq!(snapshot.head().unwrap(), Offset::new(40));
+    assert_eq!(times(&snapshot), alone);
+    assert!(alone[30].is_some() && alone[40].is_some() && alone[41].is_none());
+}
+
+#[tokio::test]
 async fn what_retention_left_is_missed_when_it_vanishes_or_changes() {
     let damages = [
         r#"DELETE FROM change WHERE "offset" = 30"#,

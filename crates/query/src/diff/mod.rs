@@ -23,7 +23,8 @@ use strandline_model::At;
 
 /// The earlier of two moments, which does not lie after the later.
 fn earlier(q: &mut Context<'_>, from: At) -> Result<Moment> {
-    let from = Moment::find(q.view, q.log, q.moment.now, from, None)?.with_live(q.moment.live());
+    let view = (q.view, q.moment.extent());
+    let from = Moment::find(view, q.log, q.moment.now, from, None)?.with_live(q.moment.live());
     if from.offset > q.moment.offset {
         return Err(QueryError::Backwards { from: from.offset, to: q.moment.offset });
     }
