@@ -1,10 +1,11 @@
 //! What is known of every request: its head, its trace and its connection.
 
-use std::hash::{BuildHasher, Hasher, RandomState};
+use std::hash::{BuildHasher, RandomState};
 use std::net::SocketAddr;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use data_encoding::HEXLOWER;
 use http::header::{AUTHORIZATION, COOKIE, PROXY_AUTHORIZATION};
 use http::{HeaderMap, Method};
 
@@ -120,12 +121,8 @@ impl TraceId {
         static KEYS: LazyLock<(RandomState, RandomState)> = LazyLock::new(Default::default);
         static COUNT: AtomicU64 = AtomicU64::new(0);
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
-        let half = |keys: &RandomState| {
-            let mut hasher = keys.build_hasher();
-            hasher.write_u64(number);
-            hasher.finish()
-        };
-        let id = format!("{:016x}{:016x}", half(&KEYS.0), half(&KEYS.1));
+        let half = |keys: &RandomState| keys.hash_one(number).to_be_bytes();
+        let id = HEXLOWER.encode([half(&KEYS.0), half(&KEYS.1)].as_flattened());
         TraceId { id, parent: String::new(), sampled: true }
     }
 }
