@@ -1,15 +1,11 @@
-//! What Kubernetes' Events said of resources, folded.
-//!
-//! An environment shows what is said of a resource as far as it belonged there: whatever was said until it left,
-//! be it before it came, since an Event may arrive before its object; and of a resource that ended there also what
-//! was said after its end, as long as the environment kept the audience that it had then. A scope sees of a resource what
-//! its environments show.
+//! What Kubernetes' Events said of resources, folded: as far as it is told to who asks.
 
 use rusqlite::{Connection, OptionalExtension, Row, named_params};
 use serde::Serialize;
 
 use crate::concerns::Concerns;
 use crate::error::Result;
+use crate::event_audience::{told_of, told_of_resources};
 use crate::filters::{PageRequest, ResourceRef};
 use crate::moment::Moment;
 use crate::page::Start;
@@ -17,6 +13,7 @@ use crate::question::{Context, Question};
 use crate::resources::uid;
 use crate::scope::{ResolvedScope, one_of};
 use crate::{environments, resources};
+use strandline_log::LogReader;
 use strandline_model::{EnvironmentId, Kind, ResourceKey, Timestamp, Uid};
 use strandline_object::kube_event::EventType;
 use strandline_protocol::{FoldedEvent, Page, PageMetadata};
@@ -31,59 +28,20 @@ pub struct EventFilter {
     pub reasons: Vec<String>,
 }
 
-/// SQL of the offset until which Events of the resource of the membership `m` are told to who reads the row `e` of
-/// `environment_audience`: until it left or, where it ended there, until the environment's audience went too.
-macro_rules! last_told {
-    () => {
-        "min(:at, e.to_offset - 1, CASE WHEN EXISTS (
-            SELECT 1 FROM version v WHERE v.resource_id = m.resource_id AND v.deleted = 1
-                AND v.from_offset <= :at AND v.to_offset > :at
-                AND m.to_offset = (SELECT max(last.to_offset) FROM membership last
-                    WHERE last.resource_id = v.resource_id AND last.from_offset < last.to_offset
-                        AND last.to_offset <= v.from_offset))
-            THEN :at ELSE m.to_offset - 1 END)"
-    };
-}
-pub(super) use last_told;
-
-/// Resources with the offset until which Events of them are told, from memberships that satisfy a condition.
-macro_rules! told_until {
-    ($condition:literal) => {
-        concat!(
-            "SELECT m.resource_id AS id, max(",
-            last_told!(),
-            ") AS until FROM membership m CROSS JOIN environment_audience e ON e.environment_id = m.environment_id
-            WHERE ",
-            $crate::scope::belonged!(),
-            " AND ",
-            $crate::scope::reads!(),
-            " AND ",
-            $condition,
-            " GROUP BY m.resource_id"
-        )
-    };
-}
-
-/// A page of what is said of the resources that `$sight` selects.
+/// A page of what is told as `$told` says: of each Event the last count that is.
 macro_rules! select_events {
-    ($($sight:expr),+) => {
+    ($told:expr) => {
         concat!(
-            "WITH sight AS (", $($sight,)+ "),
-            concerned AS (
-                SELECT k.id, max(s.until) AS until FROM sight s JOIN resource r ON r.id = s.id
-                JOIN kube_event k ON k.uid = r.uid AND k.uid <> '' AND k.cluster_id = r.cluster_id
-                GROUP BY k.id
-                UNION ALL
-                SELECT k.id, max(s.until) FROM sight s JOIN resource r ON r.id = s.id JOIN kind rk ON rk.id = r.kind_id
-                JOIN kube_event k ON k.uid = '' AND k.name = r.name AND k.kind = rk.kind AND k.namespace = r.namespace
-                    AND k.\"group\" = rk.\"group\" AND k.cluster_id = r.cluster_id
-                GROUP BY k.id
+            "WITH ",
+            $told,
+            ", newest AS (
+                SELECT s.id, s.since, (SELECT max(from_offset) FROM kube_event_count
+                    WHERE event_id = s.id AND from_offset <= s.until) AS said FROM told_of s
             ),
             told AS (
                 SELECT k.*, lower(hex(k.identity)) AS token, n.count, n.first_at, n.last_at
-                FROM concerned c JOIN kube_event k ON k.id = c.id
-                JOIN kube_event_count n ON n.event_id = k.id AND n.from_offset =
-                    (SELECT max(from_offset) FROM kube_event_count WHERE event_id = k.id AND from_offset <= c.until)
+                FROM (SELECT id, max(said) AS said FROM newest WHERE said >= since GROUP BY id) l
+                JOIN kube_event k ON k.id = l.id JOIN kube_event_count n ON n.event_id = l.id AND n.from_offset = l.said
                 WHERE (:types IS NULL OR k.type IN (SELECT value FROM json_each(:types)))
                     AND (:reasons IS NULL OR lower(k.reason) IN (SELECT lower(value) FROM json_each(:reasons)))
             )
@@ -136,7 +94,7 @@ pub(super) fn as_of(view: &Connection, event: i64, offset: i64) -> Result<Option
 
 /// A page of Events, the newest first; of equally new ones those that arrived last.
 fn page(
-    view: &Connection,
+    (view, log): (&Connection, &LogReader),
     moment: &Moment,
     scope: &ResolvedScope,
     whose: Whose,
@@ -144,19 +102,18 @@ fn page(
     start: &Start,
 ) -> Result<(Vec<FoldedEvent>, Option<String>)> {
     let (sql, of) = match whose {
-        Whose::Environment(id) => (select_events!(told_until!("m.environment_id = :of")), id),
-        // Without a scope nothing limits what is told of a resource, not even belonging nowhere.
-        Whose::Resource(id) => (
-            select_events!(
-                "SELECT :of AS id, :at AS until WHERE :scope IS NULL UNION ALL ",
-                told_until!(":scope IS NOT NULL AND m.resource_id = :of")
-            ),
+        Whose::Environment(id) => (
+            select_events!(told_of!(
+                "json_each(:of) i CROSS JOIN membership m ON m.environment_id = i.value",
+                ""
+            )),
             id,
         ),
+        Whose::Resource(id) => (select_events!(told_of_resources!()), id),
     };
     let mut statement = view.prepare_cached(sql)?;
     let params = named_params! {
-        ":of": of, ":at": moment.offset.as_i64(), ":scope": scope.as_sql(),
+        ":of": of, ":at": moment.offset.as_i64(), ":scope": scope.as_sql(), ":from": log.compacted()?.offset.as_i64(),
         ":types": one_of(&filter.types, |one| one.as_str()),
         ":reasons": one_of(&filter.reasons, String::as_str),
         ":after": start.after(0), ":limit": start.rows(),
@@ -167,7 +124,7 @@ fn page(
     Ok((items, next))
 }
 
-/// Kubernetes Events of the resources of an environment, from before or while they belonged to it, newest first.
+/// Kubernetes Events of the resources of an environment, as far as they belonged to it, newest first.
 #[derive(Clone, Debug, Serialize)]
 pub struct ListEnvironmentEvents {
     /// The environment.
@@ -197,9 +154,10 @@ impl Question for ListEnvironmentEvents {
     /// # Errors
     /// [`QueryError::NotFound`] when the environment did not exist at that time.
     fn answer(&self, context: Context<'_>) -> Result<Self::Answer> {
-        let Context { view, moment, scope, start, .. } = context;
+        let Context { view, log, moment, scope, start, .. } = context;
         let (number, _) = environments::find(view, &moment, scope, &self.environment)?;
-        let (items, next) = page(view, &moment, scope, Whose::Environment(number), &self.filter, &start)?;
+        let (items, next) =
+            page((view, log), &moment, scope, Whose::Environment(number), &self.filter, &start)?;
         let snapshot = moment.snapshot(view, scope, &Concerns::Environment(number))?;
         Ok(Page { items, metadata: PageMetadata::new(snapshot, next) })
     }
@@ -240,9 +198,10 @@ impl Question for ListResourceEvents {
     /// [`QueryError::NotFound`] when the resource never existed up to that time, [`QueryError::Ambiguous`] when several
     /// clusters have the uid and none is named.
     fn answer(&self, context: Context<'_>) -> Result<Self::Answer> {
-        let Context { view, moment, scope, start, .. } = context;
+        let Context { view, log, moment, scope, start, .. } = context;
         let found = resources::find(view, moment.offset, scope, &self.resource, false)?;
-        let (items, next) = page(view, &moment, scope, Whose::Resource(found.id.0), &self.filter, &start)?;
+        let (items, next) =
+            page((view, log), &moment, scope, Whose::Resource(found.id.0), &self.filter, &start)?;
         let snapshot = moment.snapshot(view, scope, &Concerns::Cluster(&found.resource.key.cluster))?;
         Ok(Page { items, metadata: PageMetadata::new(snapshot, next) })
     }

@@ -14,6 +14,7 @@ mod diff;
 mod edges;
 mod environments;
 mod error;
+mod event_audience;
 mod event_feed;
 mod events;
 mod fields;

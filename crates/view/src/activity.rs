@@ -45,7 +45,7 @@ pub(super) fn write(at: &mut Apply<'_>) -> rusqlite::Result<()> {
                 Entry::Occupied(known) => known.into_mut(),
                 Entry::Vacant(place) => place.insert(earlier_events(at, id)?),
             };
-            insert_earlier_events(at, environment, id, events)?;
+            insert_earlier_events(at, environment, events)?;
         }
     }
     let Some((id, OwnChange::Changed)) = own else { return Ok(()) };
@@ -60,25 +60,42 @@ pub(super) fn write(at: &mut Apply<'_>) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// Resources that an Event is about: by uid or, where it gives none, by address.
+/// Resources that an Event is about: by uid or, where it gives none, whoever carries the name, or did last.
 const RESOURCES_OF_EVENT: [&str; 2] = [
     "SELECT r.id FROM kube_event k JOIN resource r ON r.uid = k.uid AND r.cluster_id = k.cluster_id
         WHERE k.id = ?1 AND k.uid <> ''",
     r#"SELECT r.id FROM kube_event k
         JOIN kind rk ON rk.cluster_id = k.cluster_id AND rk."group" = k."group" AND rk.kind = k.kind
         JOIN resource r ON r.kind_id = rk.id AND r.namespace = k.namespace AND r.name = k.name
-        WHERE k.id = ?1 AND k.uid = ''"#,
+        WHERE k.id = ?1 AND k.uid = ''
+        ORDER BY (SELECT max(v.from_offset) FROM version v WHERE v.resource_id = r.id) DESC LIMIT 1"#,
 ];
 
-/// Events about a resource.
-const EVENTS_OF_RESOURCE: [&str; 2] = [
-    "SELECT k.id FROM resource r JOIN kube_event k ON k.uid = r.uid AND k.uid <> '' AND k.cluster_id = r.cluster_id
+/// Events about a resource, and how far what they are about belonged anywhere before it came at `?2`: by uid, and by address.
+const EVENTS_OF_RESOURCE: [[&str; 2]; 2] = [
+    [
+        "SELECT k.id FROM resource r JOIN kube_event k ON k.uid = r.uid AND k.uid <> '' AND k.cluster_id = r.cluster_id
         WHERE r.id = ?1",
-    r#"SELECT k.id FROM resource r JOIN kind rk ON rk.id = r.kind_id
+        "SELECT max(m.to_offset) FROM membership m
+        WHERE m.resource_id = ?1 AND m.from_offset < ?2 AND m.from_offset < m.to_offset",
+    ],
+    [
+        r#"SELECT k.id FROM resource r JOIN kind rk ON rk.id = r.kind_id
         JOIN kube_event k ON k.uid = '' AND k.name = r.name AND k.kind = rk.kind AND k.namespace = r.namespace
             AND k."group" = rk."group" AND k.cluster_id = r.cluster_id
         WHERE r.id = ?1"#,
+        "SELECT max(m.to_offset) FROM resource r
+        JOIN resource o ON o.kind_id = r.kind_id AND o.namespace = r.namespace AND o.name = r.name
+        JOIN membership m ON m.resource_id = o.id
+        WHERE r.id = ?1 AND m.from_offset < ?2 AND m.from_offset < m.to_offset",
+    ],
 ];
+
+/// From where on it is known whole where a resource belonged.
+const FLOOR_OF_RESOURCE: &str = r#"SELECT max(f.floor) FROM resource r JOIN kind k ON k.id = r.kind_id
+    JOIN cluster c ON c.id = r.cluster_id
+    JOIN kind_floor f ON f.cluster = c.name AND f."group" = k."group" AND f.kind = k.kind
+    WHERE r.id = ?1"#;
 
 /// Environments to which a resource belongs or, where it has ended, belonged last, as long as these have the audience of then.
 const ENVIRONMENTS_OF_RESOURCE: [&str; 2] = [
@@ -115,36 +132,33 @@ pub(super) fn write_event(at: &mut Apply<'_>, event: i64, is_new: bool) -> rusql
     Ok(())
 }
 
-/// Events that came before what they are about joined an environment.
+/// Events that came before a resource that joins, while what they are about belonged nowhere.
 fn earlier_events(at: &Apply<'_>, id: ResourceId) -> rusqlite::Result<Vec<Said>> {
-    let mut events = Vec::new();
-    for sql in EVENTS_OF_RESOURCE {
-        for event in numbers(at, sql, [id])? {
-            events.extend(Said::last(at, event)?);
+    let offset = |sql: &str, params: &[&dyn rusqlite::ToSql]| {
+        let found =
+            at.connection.prepare_cached(sql)?.query_row(params, |row| row.get::<_, Option<i64>>(0))?;
+        Ok::<_, rusqlite::Error>(found.unwrap_or(0))
+    };
+    let mut earlier = Vec::new();
+    for [events, belonged] in EVENTS_OF_RESOURCE {
+        let events = numbers(at, events, [id])?;
+        if events.is_empty() {
+            continue;
+        }
+        let since = offset(belonged, &[&id, &at.offset])?.max(offset(FLOOR_OF_RESOURCE, &[&id])?);
+        for event in events {
+            earlier.extend(Said::last(at, event)?.filter(|said| said.offset >= since));
         }
     }
-    Ok(events)
+    Ok(earlier)
 }
 
-/// Events may come before their object, and are then written with its coming; what was written before it left the same
-/// environment is not written again.
-fn insert_earlier_events(
-    at: &mut Apply<'_>,
-    environment: i64,
-    id: ResourceId,
-    events: &[Said],
-) -> rusqlite::Result<()> {
-    if events.is_empty() {
-        return Ok(());
-    }
-    let sql = "SELECT coalesce(max(to_offset), 0) FROM membership
-        WHERE environment_id = ?1 AND resource_id = ?2 AND to_offset < ?3 AND from_offset < to_offset";
-    let left: i64 =
-        at.connection.prepare_cached(sql)?.query_row(params![environment, id, OPEN], |row| row.get(0))?;
-    for said in events.iter().filter(|said| said.offset >= left) {
+/// Events may come before their object, and are then written with its coming.
+fn insert_earlier_events(at: &mut Apply<'_>, environment: i64, events: &[Said]) -> rusqlite::Result<()> {
+    for said in events {
         let (what, event) = (kind_of_event(said), said.event);
         insert(at, environment, what, event)?;
-        said.write_earlier(at, environment)?;
+        said.write(at, environment)?;
         feed::insert_warning(at, environment, said)?;
     }
     Ok(())

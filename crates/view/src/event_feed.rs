@@ -6,7 +6,7 @@
 //!
 //! Why: docs/decisions/0025-kubernetes-events-are-folded-not-resources.md.
 
-use rusqlite::params;
+use rusqlite::{OptionalExtension, params};
 
 use super::columns::OPEN;
 use super::context::Apply;
@@ -27,8 +27,6 @@ pub(super) struct Said {
     pub(super) said_at: Timestamp,
     reason_mark: i64,
     pub(super) is_warning: bool,
-    /// The offset and the time of the count before it.
-    before: Option<(i64, Timestamp)>,
 }
 
 impl Said {
@@ -40,31 +38,22 @@ impl Said {
             Ok((!is_normal, row.get("reason_mark")?))
         })?;
         let sql = "SELECT from_offset, said_at FROM kube_event_count WHERE event_id = ?1
-            ORDER BY from_offset DESC LIMIT 2";
-        let mut statement = at.connection.prepare_cached(sql)?;
-        let mut rows =
-            statement.query_map([event], |row| Ok((row.get("from_offset")?, row.get("said_at")?)))?;
-        let Some((offset, said_at)) = rows.next().transpose()? else { return Ok(None) };
-        let before = rows.next().transpose()?;
-        Ok(Some(Said { event, offset, said_at, reason_mark, is_warning, before }))
+            ORDER BY from_offset DESC LIMIT 1";
+        let last = at.connection.prepare_cached(sql)?.query_row([event], |row| {
+            let (offset, said_at) = (row.get("from_offset")?, row.get("said_at")?);
+            Ok(Said { event, offset, said_at, reason_mark, is_warning })
+        });
+        last.optional()
     }
 
-    /// Writes that it was said, for an environment of which what it is about is a part.
+    /// Writes that it was said, for an environment of which what it is about is a part, or has become one. The count that
+    /// the environment showed so far need not be the one before, which may have been told to others.
     pub(super) fn write(&self, at: &Apply<'_>, environment: i64) -> rusqlite::Result<()> {
-        if let Some((offset, said_at)) = self.before {
-            let sql = r#"UPDATE event_feed SET to_offset = ?4, said_again_at = ?5
-                WHERE said_at = ?1 AND "offset" = ?2 AND environment_id = ?3 AND to_offset = ?6"#;
-            let row = params![said_at, offset, environment, at.offset, self.said_at, OPEN];
-            at.connection.prepare_cached(sql)?.execute(row)?;
-        }
-        self.insert(at, environment)
-    }
-
-    /// Writes it for an environment into which what it is about has come, which may have shown an earlier count.
-    pub(super) fn write_earlier(&self, at: &Apply<'_>, environment: i64) -> rusqlite::Result<()> {
         let sql = r#"UPDATE event_feed SET to_offset = ?4, said_again_at = ?5
-            WHERE (said_at, "offset", environment_id) IN (SELECT said_at, from_offset, ?3 FROM kube_event_count
-                WHERE event_id = ?1 AND from_offset < ?2) AND to_offset = ?6"#;
+            WHERE (said_at, "offset", environment_id) = (SELECT n.said_at, n.from_offset, ?3 FROM kube_event_count n
+                WHERE n.event_id = ?1 AND n.from_offset < ?2 AND EXISTS (SELECT 1 FROM event_feed f
+                    WHERE f.said_at = n.said_at AND f."offset" = n.from_offset AND f.environment_id = ?3)
+                ORDER BY n.from_offset DESC LIMIT 1) AND to_offset = ?6"#;
         let row = params![self.event, self.offset, environment, at.offset, self.said_at, OPEN];
         at.connection.prepare_cached(sql)?.execute(row)?;
         self.insert(at, environment)
@@ -74,7 +63,7 @@ impl Said {
         let sql = r#"INSERT OR IGNORE INTO event_feed (said_at, "offset", environment_id, event_id, from_offset, to_offset,
                 warned, reason_mark)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)"#;
-        let Said { event, offset, said_at, reason_mark, is_warning, .. } = self;
+        let Said { event, offset, said_at, reason_mark, is_warning } = self;
         let row = params![said_at, offset, environment, event, at.offset, OPEN, is_warning, reason_mark];
         at.connection.prepare_cached(sql)?.execute(row)?;
         Ok(())

@@ -9,7 +9,7 @@ use strandline_relations::Relations;
 use strandline_syntax::LabelSelector;
 
 /// Raise this when the program's own rules judge, link or count in another way than before.
-pub const RULES_VERSION: u32 = 8;
+pub const RULES_VERSION: u32 = 9;
 
 /// Whether the health of a kind is its environment's though something owns it. Owners reflect what they own, save for the
 /// volumes of Pods and StatefulSets: one that is lost shows in none of their states until a Pod is made anew.

@@ -55,17 +55,23 @@ pub(super) struct Oracle {
     held: BTreeMap<(EnvironmentId, Name), Vec<Offset>>,
     /// For each environment, at which offsets it was there: whose it was, and where it looked.
     owned: BTreeMap<EnvironmentId, BTreeMap<Offset, Owned>>,
+    /// For each resource, the offsets at which it was there.
+    present: BTreeMap<Name, BTreeSet<Offset>>,
+    /// For each resource, what Events said of it, with their ids, in the order in which that was said.
+    said: BTreeMap<Name, Vec<(Offset, String, String)>>,
 }
 
 /// A project, and clusters with their namespaces.
 type Owned = (String, BTreeSet<(String, String)>);
 
 impl Oracle {
-    /// Asks the whole world at each of its offsets.
-    pub(super) async fn of(world: &World, eyes: &Eyes) -> Self {
+    /// Asks the whole world at each of its offsets, and what Events say of some resources.
+    pub(super) async fn of(world: &World, eyes: &Eyes, spoken_of: &BTreeSet<Name>) -> Self {
         let (all, mut belonged) = (&Scope::everything(), BTreeMap::<Name, Vec<_>>::new());
         let mut held_by = BTreeMap::<_, Vec<_>>::new();
         let mut owned = BTreeMap::<_, BTreeMap<_, _>>::new();
+        let mut present = BTreeMap::<Name, BTreeSet<_>>::new();
+        let (mut said, mut known) = (BTreeMap::<Name, Vec<_>>::new(), BTreeSet::new());
         let (any, every, page) = (&EnvironmentFilter::default(), &ResourceFilter::default(), &whole());
         for offset in 0..=world.heads[world.last()].get() {
             let (offset, at) = (Offset::new(offset), At::Offset(Offset::new(offset)));
@@ -89,33 +95,71 @@ impl Oracle {
             for (name, (state, visible)) in here {
                 belonged.entry(name).or_default().push((offset, state, visible));
             }
+            let found = SearchResources::new(&ResourceSearch::default(), page);
+            for found in world.queries.ask(all, at, found).await.unwrap().items {
+                let name = (found.resource.key.cluster, found.resource.id.to_string());
+                present.entry(name).or_default().insert(offset);
+            }
+            for name in spoken_of.iter().filter(|name| present.contains_key(*name)) {
+                let (uid, cluster) = (Uid::new(name.1.as_str()), Some(name.0.as_str()));
+                let question = ListResourceEvents::new(&uid, cluster, &EventFilter::default(), page);
+                for event in world.queries.ask(all, at, question).await.unwrap().items {
+                    let text = serde_json::to_string(&event).unwrap();
+                    if known.insert((name.clone(), text.clone())) {
+                        said.entry(name.clone()).or_default().push((offset, event.id, text));
+                    }
+                }
+            }
         }
-        Oracle { belonged, held: held_by, owned }
+        Oracle { belonged, held: held_by, owned, present, said }
     }
 
-    /// Until when Events of a resource are told by one environment, or by any: until it left or, where it had ended,
-    /// until the environment went or came to others; none where it never was.
-    pub(super) fn told_until(
+    /// What Events said of a resource by an offset, as far as one environment tells it, or any; none where it never was there
+    /// in sight.
+    pub(super) fn told(
         &self,
         of: Option<&EnvironmentId>,
         name: &Name,
         at: Offset,
-        gone: bool,
-    ) -> Option<Offset> {
-        let Some(id) = of else {
-            return self.owned.keys().filter_map(|id| self.told_until(Some(id), name, at, gone)).max();
-        };
-        let held = self.held.get(&(id.clone(), name.clone()))?;
-        let held = held.iter().copied().filter(|offset| *offset <= at).max()?;
-        let anywhere =
-            self.belonged.get(name)?.iter().map(|(offset, ..)| *offset).filter(|o| *o <= at).max()?;
-        if !gone || anywhere > held {
-            return Some(held);
+    ) -> Option<BTreeSet<String>> {
+        let ids =
+            self.held.iter().filter(|((_, held), offsets)| held == name && offsets.first() <= Some(&at));
+        let ids: Vec<_> = ids.map(|((id, _), _)| id).filter(|id| of.is_none_or(|of| of == *id)).collect();
+        let said = self
+            .said
+            .get(name)
+            .into_iter()
+            .flatten()
+            .filter(|(said, ..)| *said <= at && ids.iter().any(|id| self.is_told(id, name, *said, at)));
+        let newest: BTreeMap<_, _> = said.map(|(_, event, text)| (event, text.clone())).collect();
+        (!ids.is_empty()).then(|| newest.into_values().collect())
+    }
+
+    /// Whether an environment tells at an offset what was said at another: it had the resource then; or nobody had, and it had it
+    /// next; or had it last, before it ended, and has the audience of then.
+    fn is_told(&self, id: &EnvironmentId, name: &Name, said: Offset, at: Offset) -> bool {
+        let here = self.held.get(&(id.clone(), name.clone())).map_or(&[][..], Vec::as_slice);
+        let all = self.belonged.get(name).map_or(&[][..], Vec::as_slice);
+        let anywhere: Vec<_> =
+            all.iter().map(|(offset, ..)| *offset).filter(|offset| *offset <= at).collect();
+        if anywhere.contains(&said) {
+            return here.contains(&said);
         }
-        let owned = self.owned.get(id)?;
-        let owner = |offset: &i64| owned.get(&Offset::from_i64(*offset));
-        let same = (held.as_i64()..=at.as_i64()).take_while(|offset| owner(offset) == owner(&held.as_i64()));
-        same.last().map(Offset::from_i64)
+        let next = anywhere.iter().find(|offset| **offset > said);
+        let last = anywhere.iter().rfind(|offset| **offset < said);
+        if next.is_some_and(|next| here.contains(next)) {
+            return true;
+        }
+        let Some(last) = last.filter(|last| here.contains(last)) else { return false };
+        let (owned, present) = (self.owned.get(id), &self.present[name]);
+        let owner = |offset: i64| owned.and_then(|owned| owned.get(&Offset::from_i64(offset)));
+        let mut ends = (last.as_i64() + 1..=next.unwrap_or(&at).as_i64())
+            .map(Offset::from_i64)
+            .filter(|end| present.contains(&Offset::from_i64(end.as_i64() - 1)) && !present.contains(end));
+        ends.any(|end| {
+            let keeps = (last.as_i64()..=said.max(end).as_i64()).all(|n| owner(n) == owner(last.as_i64()));
+            keeps && (end > said || present.range(end..=said).next().is_none())
+        })
     }
 
     fn visible(&self, name: &Name, until: Offset) -> impl Iterator<Item = &(Offset, Timestamp, bool)> {
@@ -150,6 +194,15 @@ impl Oracle {
             }
         }
     }
+}
+
+/// The resources that Events speak of.
+pub(super) fn spoken_of(events: &[Event]) -> BTreeSet<Name> {
+    let spoken_of = events.iter().filter_map(|event| match event {
+        Event::Say(Remark { about, .. }) => Some((about.cluster.clone(), about.uid.clone())),
+        _ => None,
+    });
+    spoken_of.collect()
 }
 
 /// What happens without the others: their environments, and resources that never were in sight.

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use proptest::prelude::*;
 use serde_json::Value;
 
-use super::oracle::{Eyes, Name, Oracle, Reach, plain, without_others};
+use super::oracle::{Eyes, Name, Oracle, Reach, plain, spoken_of, without_others};
 use super::*;
 
 pub(super) const PROJECTS: [&str; 3] = ["shop/web", "shop/db", "ops/tools"];
@@ -31,7 +31,7 @@ pub(super) struct Two {
 impl Two {
     pub(super) fn new(events: Vec<Event>, eyes: Eyes) -> Self {
         let full = World::new(events.clone());
-        let sight = block_on(Oracle::of(&full, &eyes));
+        let sight = block_on(Oracle::of(&full, &eyes, &spoken_of(&events)));
         let reduced = World::new(without_others(&events, &eyes, &sight));
         Two { full, reduced, scope: eyes.scope(), eyes, sight, events }
     }
@@ -136,31 +136,19 @@ impl Two {
         }
     }
 
-    /// Events of environments and resources: what the whole world tells of each resource until it left our sight.
+    /// Events of environments and resources, told offset by offset.
     async fn events_agree(&self, step: usize) {
-        let (queries, offset, all) = (&self.full.queries, self.full.heads[step], &Scope::everything());
+        let (queries, offset) = (&self.full.queries, self.full.heads[step]);
         let (any, page, now) = (&EventFilter::default(), &whole(), At::Offset(offset));
         let mut environments: BTreeMap<EnvironmentId, BTreeSet<String>> = BTreeMap::new();
-        let spoken_of = |event: &Event| match event {
-            Event::Say(Remark { about, .. }) => Some((about.cluster.clone(), about.uid.clone())),
-            _ => None,
-        };
-        for name in self.events.iter().filter_map(spoken_of).collect::<BTreeSet<_>>() {
+        for name in spoken_of(&self.events) {
             let (uid, cluster) = (&Uid::new(name.1.as_str()), Some(name.0.as_str()));
-            let gone = queries.ask(all, now, GetResource::new(uid, cluster)).await.is_err();
-            let mut told = BTreeMap::new();
-            for of in ids(&self.events).into_iter().map(Some).chain([None]) {
-                let Some(until) = self.sight.told_until(of.as_ref(), &name, offset, gone) else { continue };
-                let page = queries
-                    .ask(all, At::Offset(until), ListResourceEvents::new(uid, cluster, any, page))
-                    .await;
-                told.insert(of, texts(page.unwrap().items));
-            }
             let ours = queries.ask(&self.scope, now, ListResourceEvents::new(uid, cluster, any, page)).await;
             let ours = ours.ok().map(|page| texts(page.items));
-            assert_eq!(ours, told.remove(&None), "step {step}: events of {name:?}");
-            for (of, events) in told {
-                environments.entry(of.unwrap()).or_default().extend(events);
+            assert_eq!(ours, self.sight.told(None, &name, offset), "step {step}: events of {name:?}");
+            for id in ids(&self.events) {
+                let told = self.sight.told(Some(&id), &name, offset);
+                environments.entry(id).or_default().extend(told.into_iter().flatten());
             }
         }
         for id in ids(&self.events) {

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use rusqlite::{Connection, named_params};
 
 use crate::error::Result;
-use crate::events::last_told;
+use crate::event_audience::told_of_resources;
 use crate::history::told;
 use crate::moment::Moment;
 use crate::scope::{ResolvedScope, belonged, reads};
@@ -72,29 +72,15 @@ const CHANGED: &str = concat!(
     " ORDER BY v.from_offset DESC LIMIT :limit"
 );
 
-/// What Events said, until the resource left the caller's sight.
+/// What Events said, as far as it is told to the caller.
 const SAID: &str = concat!(
-    "WITH sight AS (
-        SELECT i.value AS id, :at AS until FROM json_each(:of) i WHERE :scope IS NULL
-        UNION ALL SELECT m.resource_id, max(",
-    last_told!(),
-    ")
-        FROM json_each(:of) i CROSS JOIN membership m ON m.resource_id = i.value
-            CROSS JOIN environment_audience e ON e.environment_id = m.environment_id
-        WHERE :scope IS NOT NULL AND ",
-    belonged!(),
-    " AND ",
-    reads!(),
-    r#" GROUP BY m.resource_id), said AS (
-        SELECT k.id, k.type, s.until FROM sight s JOIN resource r ON r.id = s.id
-            JOIN kube_event k ON k.uid = r.uid AND k.uid <> '' AND k.cluster_id = r.cluster_id
-        UNION SELECT k.id, k.type, s.until FROM sight s JOIN resource r ON r.id = s.id JOIN kind rk ON rk.id = r.kind_id
-            JOIN kube_event k ON k.uid = '' AND k.name = r.name AND k.kind = rk.kind AND k.namespace = r.namespace
-                AND k."group" = rk."group" AND k.cluster_id = r.cluster_id)
-    SELECT n.from_offset, NULL, CASE s.type WHEN 'Normal' THEN 5 ELSE 6 END, s.id
-    FROM said s JOIN kube_event_count n ON n.event_id = s.id
-    WHERE n.from_offset > :from AND n.from_offset <= s.until
-    GROUP BY n.event_id, n.from_offset ORDER BY n.from_offset DESC LIMIT :limit"#
+    "WITH ",
+    told_of_resources!(),
+    " SELECT n.from_offset, NULL, CASE k.type WHEN 'Normal' THEN 5 ELSE 6 END, k.id
+    FROM told_of s JOIN kube_event k ON k.id = s.id
+    JOIN kube_event_count n ON n.event_id = k.id AND n.from_offset BETWEEN s.since AND s.until
+    WHERE n.from_offset > :from
+    GROUP BY n.event_id, n.from_offset ORDER BY n.from_offset DESC LIMIT :limit"
 );
 
 /// Deployments to the environments that the resource belongs to.

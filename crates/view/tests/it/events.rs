@@ -123,6 +123,16 @@ impl Heard {
     }
 }
 
+/// Uids of all that an entry may be about.
+fn carriers((_, name, uid, _): &Entry) -> Vec<String> {
+    let number = || name.trim_start_matches('o').parse().unwrap();
+    if uid.is_empty() {
+        (0..2).map(|incarnation| self::uid(number(), incarnation)).collect()
+    } else {
+        vec![uid.clone()]
+    }
+}
+
 /// What is there at each offset, told without the view.
 pub(super) struct History {
     pub(super) heard: Vec<Heard>,
@@ -135,28 +145,38 @@ pub(super) struct History {
 }
 
 impl History {
-    fn held(&self, environment: &str, of: &str, until: usize) -> Option<usize> {
-        let told = &self.told[environment];
-        (0..=until).rev().find(|&n| told[n].as_ref().is_some_and(|told| told.members.contains_key(of)))
+    /// What an environment shows at an offset: of each entry the last tally that it tells.
+    fn expected(&self, environment: &str, at: usize) -> BTreeMap<Entry, Tally> {
+        let tally = |entry: &Entry, n: usize| self.heard[n].entries.get(entry).copied();
+        let told = |entry: &Entry| {
+            let mut said = (1..=at).rev().filter(|n| tally(entry, *n) != tally(entry, n - 1));
+            tally(entry, said.find(|said| self.is_told(environment, &carriers(entry), *said, at))?)
+        };
+        self.heard[at].entries.keys().filter_map(|entry| Some((entry.clone(), told(entry)?))).collect()
     }
 
-    /// What an environment shows at an offset: of each object until it left or, where it ended there, until the environment
-    /// went or looked elsewhere.
-    fn expected(&self, environment: &str, at: usize) -> BTreeMap<Entry, Tally> {
-        let mut found: BTreeMap<Entry, (usize, Tally)> = BTreeMap::new();
-        for of in (0..OBJECTS).flat_map(|n| [uid(n, 0), uid(n, 1)]) {
-            let Some(held) = self.held(environment, &of, at) else { continue };
-            let anywhere = self.told.keys().filter_map(|name| self.held(name, &of, at)).max();
-            let ended_here = !self.alive[at].contains(&of) && anywhere == Some(held);
-            let looks = &self.looks[environment];
-            let stayed = || (held..=at).take_while(|n| looks[*n] == looks[held]).last();
-            let until = if ended_here { stayed().unwrap() } else { held };
-            for (entry, tally) in self.heard[until].of(&of) {
-                let newest = found.entry(entry.clone()).or_insert((until, *tally));
-                *newest = (*newest).max((until, *tally));
-            }
+    /// Whether an environment tells at an offset what was said at another of what goes by a uid or a name: it had it then; or
+    /// nobody had, and it had it next; or had it last, before that ended, and looks where it looked.
+    fn is_told(&self, environment: &str, carriers: &[String], said: usize, at: usize) -> bool {
+        let held = |name: &str, n: usize| {
+            let told = self.told[name][n].as_ref()?;
+            carriers.iter().find(|uid| told.members.contains_key(*uid))
+        };
+        let anybody = |n: &usize| self.told.keys().any(|name| held(name, *n).is_some());
+        if anybody(&said) {
+            return held(environment, said).is_some();
         }
-        found.into_iter().map(|(entry, (_, tally))| (entry, tally)).collect()
+        let next = (said + 1..=at).find(anybody);
+        if next.is_some_and(|next| held(environment, next).is_some()) {
+            return true;
+        }
+        let Some(last) = (0..said).rev().find(anybody) else { return false };
+        let Some(of) = held(environment, last) else { return false };
+        let is_end = |n: &usize| self.alive[n - 1].contains(of) && !self.alive[*n].contains(of);
+        let nobody = |n: usize| carriers.iter().all(|uid| !self.alive[n].contains(uid));
+        let looks = &self.looks[environment];
+        let mut ends = (last + 1..=next.unwrap_or(at)).filter(is_end);
+        ends.any(|end| (last..=said.max(end)).all(|n| looks[n] == looks[last]) && (end..=said).all(nobody))
     }
 
     /// Holds what the view tells at an offset against it.
