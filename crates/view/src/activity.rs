@@ -48,14 +48,26 @@ pub(super) fn write(at: &mut Apply<'_>) -> rusqlite::Result<()> {
             insert_earlier_events(at, environment, events)?;
         }
     }
-    let Some((id, OwnChange::Changed)) = own else { return Ok(()) };
-    for environment in environments {
-        if moves.get(&(environment, id)).is_none_or(|moved| *moved == 0) {
-            insert(at, environment, Happening::Changed, id.0)?;
-            if let Some(request) = request {
-                feed::insert(at, environment, Happening::Changed, id.0, request.manager)?;
+    match own {
+        Some((id, OwnChange::Changed)) => {
+            for environment in environments {
+                if moves.get(&(environment, id)).is_none_or(|moved| *moved == 0) {
+                    insert(at, environment, Happening::Changed, id.0)?;
+                    if let Some(request) = request {
+                        feed::insert(at, environment, Happening::Changed, id.0, request.manager)?;
+                    }
+                }
             }
         }
+        // Its owner may have gone first, and taken it out of where it belonged before it ended.
+        Some((id, OwnChange::Deleted)) if !moves.keys().any(|(_, moved)| *moved == id) => {
+            let last = numbers(at, ENVIRONMENTS_OF_RESOURCE[1], params![id, OPEN])?;
+            let events = if last.is_empty() { Vec::new() } else { earlier_events(at, id)? };
+            for environment in last {
+                insert_earlier_events(at, environment, &events)?;
+            }
+        }
+        _ => {}
     }
     Ok(())
 }
@@ -132,7 +144,7 @@ pub(super) fn write_event(at: &mut Apply<'_>, event: i64, is_new: bool) -> rusql
     Ok(())
 }
 
-/// Events that came before a resource that joins, while what they are about belonged nowhere.
+/// Events that came before a resource that joins, or has ended, while what they are about belonged nowhere.
 fn earlier_events(at: &Apply<'_>, id: ResourceId) -> rusqlite::Result<Vec<Said>> {
     let offset = |sql: &str, params: &[&dyn rusqlite::ToSql]| {
         let found =
@@ -153,7 +165,7 @@ fn earlier_events(at: &Apply<'_>, id: ResourceId) -> rusqlite::Result<Vec<Said>>
     Ok(earlier)
 }
 
-/// Events may come before their object, and are then written with its coming.
+/// Events may come before their object, and are then written with its coming; or before its end, and are then written with that.
 fn insert_earlier_events(at: &mut Apply<'_>, environment: i64, events: &[Said]) -> rusqlite::Result<()> {
     for said in events {
         let (what, event) = (kind_of_event(said), said.event);

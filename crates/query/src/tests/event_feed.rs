@@ -318,6 +318,32 @@ fn what_is_said_after_an_end_is_told_until_the_environment_comes_to_others() {
     }
 }
 
+/// The garbage collector takes the owner first, and the Pod out of the environment with it.
+#[test]
+fn what_is_said_on_the_way_out_is_told_with_the_end() {
+    let owner = pod("east", "web").of("apps/v1", "ReplicaSet");
+    let owned = Thing { owner: owner.uid.clone(), ..Thing::pod("east", "shop", "owned") };
+    let other = Thing { owner: owner.uid.clone(), ..Thing::pod("east", "shop", "other") };
+    let world = World::new([
+        Event::Declare(vec![environment("shop/web", "production", &[("east", "shop", "web")])]),
+        Event::Apply(owner.clone()),
+        Event::Apply(owned.clone()),
+        Event::Apply(other.clone()),
+        Event::Delete(owner),
+        say(&owned, "Killing", 1),
+        say(&other, "Pulled", 1),
+        Event::Delete(owned),
+    ]);
+    assert_eq!(said(&world, &ever()), lines(&[("owned", "Killing", 1)]));
+    let list = ListEnvironmentEvents::new(
+        &EnvironmentId::new("shop.web.production"),
+        &EventFilter::default(),
+        &whole(),
+    );
+    let list = block_on(world.queries.ask(&Scope::everything(), At::Now, list)).unwrap().items;
+    assert_eq!(list.iter().map(|event| event.reason.as_str()).collect::<Vec<_>>(), ["Killing"]);
+}
+
 /// Projects with the cluster and the label of what is theirs, in one namespace.
 const PLACES: [(&str, &str, &str); 4] = [
     ("shop/web", "east", "web"),
