@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::*;
+use crate::testing::{apply_all, record};
 use strandline_model::Timestamp;
 use strandline_view::ruleset::{Exception, RuleSet};
 
@@ -227,6 +228,36 @@ fn later_pages_of_now_tell_what_shows_when_the_first_was_asked_for() {
         assert_eq!((one.name.as_str(), one.health.state), (name, Some(Health::Progressing)));
         page.after = found.metadata.next;
     }
+}
+
+#[test]
+fn what_lasts_no_time_begins_nothing_anew() {
+    let pod = |health| Thing { health, ..Thing::pod("east", "shop", "first") };
+    let times = |before: usize, at_once: &[usize]| {
+        let world = world(RuleSet::default(), &[(before, HEALTHY)]);
+        world.clock.set(World::time(world.last() + 5));
+        record(world.directory(), world.clock.clone(), async |appender| {
+            for (version, health) in (world.last() + 1..).zip(at_once) {
+                apply_all(&appender, version, &[pod(*health)]).await;
+            }
+        });
+        world.project();
+        world.clock.set(World::time(world.last() + 9));
+        let id = EnvironmentId::of("shop/web", "production");
+        let question = GetEnvironmentHealth::new(&id, from_the_start());
+        let history = block_on(world.queries.ask(&Scope::everything(), At::Now, question)).unwrap();
+        let listed = shown(&world, At::Now);
+        let newest = &history.value.intervals[0];
+        assert_eq!((listed.state, listed.since), (newest.health, newest.from), "{before} {at_once:?}");
+        (listed.state, listed.since)
+    };
+    let (healthy, degraded) = (Some(Health::Healthy), Some(Health::Degraded));
+    let later = World::time(8);
+    assert_eq!(times(HEALTHY, &[DEGRADED, HEALTHY]), (healthy, World::time(2)));
+    assert_eq!(times(HEALTHY, &[DEGRADED, PROGRESSING, HEALTHY]), (healthy, World::time(2)));
+    assert_eq!(times(HEALTHY, &[PROGRESSING, DEGRADED]), (degraded, later));
+    assert_eq!(times(DEGRADED, &[HEALTHY, DEGRADED]), (degraded, World::time(2)));
+    assert_eq!(times(DEGRADED, &[HEALTHY]), (healthy, later));
 }
 
 #[test]

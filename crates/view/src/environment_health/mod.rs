@@ -110,8 +110,13 @@ fn judge(at: &mut Apply<'_>, environment: i64) -> rusqlite::Result<Option<Health
     let known = members.worst;
     // A gap does not end what is known, so that a short one does not make an old trouble look new.
     let current = state.current();
-    let known_since =
-        current.and_then(|current| current.lasts(known, at.observed_at)).unwrap_or(at.observed_at);
+    let mut lasts = current.and_then(|current| current.lasts(known, at.observed_at));
+    if lasts.is_none() && current.is_some_and(|current| current.known_since == at.observed_at) {
+        // What lasts no time does not end what was before it.
+        let before = rows::before(at.connection, environment, at.observed_at)?;
+        lasts = before.and_then(|before| before.lasts(known, at.observed_at));
+    }
+    let known_since = lasts.unwrap_or(at.observed_at);
     let (state, since, grace) = match gap {
         Some(since) => (Some(Health::Unknown), since, None),
         None => {

@@ -7,6 +7,7 @@ use super::super::context::Apply;
 use super::super::segment::{Carried, SegmentTable, Segments};
 use super::state::{EnvironmentStates, OpenRow, UnwrittenMove};
 use super::{Grace, HealthRow};
+use strandline_model::Timestamp;
 use strandline_sqlite::column::VIEW;
 
 /// What holds, by time: a question about all environments at one time finds a row of each in few pages. Its only owner is
@@ -36,15 +37,55 @@ const HEALTH_BY_TIME: SegmentTable = SegmentTable {
 /// Who owns that.
 const LOG: i64 = 0;
 
+/// The newest row of the environment `?1` that `$from` finds, which ends with the order of segments.
+macro_rules! select_row {
+    ($from:literal) => {
+        concat!(
+            "SELECT h.from_offset, h.to_offset, state, since, known, since + known_after AS known_since,
+                grace_state, grace_since, grace_until,
+                healthy, suspended, progressing, missing, degraded, unknown, no_health
+            FROM ",
+            $from,
+            " DESC, h.from_offset DESC LIMIT 1"
+        )
+    };
+}
+
 /// The row of an environment that holds at present.
 pub(super) fn current(connection: &Connection, environment: i64) -> rusqlite::Result<Option<OpenRow>> {
-    let sql = "SELECT from_offset, state, since, known, since + known_after AS known_since,
-            grace_state, grace_since, grace_until,
-            healthy, suspended, progressing, missing, degraded, unknown, no_health
-        FROM stretch_health
-        WHERE stretch = (SELECT max(from_offset) FROM stretch) AND environment_id = ?1 AND to_offset = ?2
-        ORDER BY from_offset DESC LIMIT 1";
-    let row = connection.prepare_cached(sql)?.query_row(params![environment, OPEN], |row| {
+    let sql = select_row!(
+        "stretch_health h WHERE h.stretch = (SELECT max(from_offset) FROM stretch) AND h.environment_id = ?1
+            AND h.to_offset = ?2 ORDER BY h.stretch"
+    );
+    read(connection, sql, environment, OPEN)
+}
+
+/// The last row by which the health was not known since a time, be it of an earlier segment; none where the environment was
+/// gone after it.
+pub(super) fn before(
+    connection: &Connection,
+    environment: i64,
+    time: Timestamp,
+) -> rusqlite::Result<Option<HealthRow>> {
+    let sql = concat!(
+        "SELECT h.* FROM (",
+        select_row!(
+            "stretch s CROSS JOIN stretch_health h ON h.stretch = s.from_offset AND h.environment_id = ?1
+                WHERE since + known_after <> ?2 ORDER BY s.from_offset"
+        ),
+        ") h WHERE EXISTS (SELECT 1 FROM environment e WHERE e.id = ?1
+            AND e.from_offset <= h.to_offset AND e.to_offset > h.to_offset)"
+    );
+    Ok(read(connection, sql, environment, time.as_micros())?.map(|found| found.row))
+}
+
+fn read(
+    connection: &Connection,
+    sql: &str,
+    environment: i64,
+    bound: i64,
+) -> rusqlite::Result<Option<OpenRow>> {
+    let row = connection.prepare_cached(sql)?.query_row(params![environment, bound], |row| {
         let grace = match (row.get("grace_since")?, row.get("grace_until")?) {
             (Some(since), Some(until)) => {
                 Some(Grace { state: VIEW.get(row, "stretch_health.grace_state")?, since, until })
