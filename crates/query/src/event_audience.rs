@@ -87,6 +87,9 @@ macro_rules! told_of {
                 FROM ended s JOIN resource r ON r.id = s.id JOIN kind rk ON rk.id = r.kind_id
                 JOIN kube_event k ON k.uid = '' AND k.name = r.name AND k.kind = rk.kind AND k.namespace = r.namespace
                     AND k."group" = rk."group" AND k.cluster_id = r.cluster_id
+                WHERE s.since = (SELECT max(p.to_offset) FROM resource o CROSS JOIN membership p ON p.resource_id = o.id
+                    WHERE o.kind_id = r.kind_id AND o.name = r.name AND o.namespace = r.namespace
+                        AND p.from_offset < s.went AND p.from_offset < p.to_offset)
             )"#
         )
     };
