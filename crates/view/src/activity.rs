@@ -43,7 +43,7 @@ pub(super) fn write(at: &mut Apply<'_>) -> rusqlite::Result<()> {
         if moved > 0 {
             let events = match events.entry(id) {
                 Entry::Occupied(known) => known.into_mut(),
-                Entry::Vacant(place) => place.insert(earlier_events(at, id)?),
+                Entry::Vacant(place) => place.insert(earlier_events(at, &EVENTS_OF_RESOURCE, id)?),
             };
             insert_earlier_events(at, environment, events)?;
         }
@@ -62,7 +62,9 @@ pub(super) fn write(at: &mut Apply<'_>) -> rusqlite::Result<()> {
         // Its owner may have gone first, and taken it out of where it belonged before it ended.
         Some((id, OwnChange::Deleted)) if !moves.keys().any(|(_, moved)| *moved == id) => {
             let last = numbers(at, ENVIRONMENTS_OF_RESOURCE[1], params![id, OPEN])?;
-            let events = if last.is_empty() { Vec::new() } else { earlier_events(at, id)? };
+            let of =
+                if had_name_last(at, id.0)? { &EVENTS_OF_RESOURCE[..] } else { &EVENTS_OF_RESOURCE[..1] };
+            let events = if last.is_empty() { Vec::new() } else { earlier_events(at, of, id)? };
             for environment in last {
                 insert_earlier_events(at, environment, &events)?;
             }
@@ -122,10 +124,13 @@ const ENVIRONMENTS_OF_RESOURCE: [&str; 2] = [
 /// Writes an Event for the environments to which what it is about belongs; one that was said before is no news.
 pub(super) fn write_event(at: &mut Apply<'_>, event: i64, is_new: bool) -> rusqlite::Result<()> {
     let mut environments = BTreeSet::new();
-    for sql in RESOURCES_OF_EVENT {
+    let [by_uid, by_name] = RESOURCES_OF_EVENT;
+    for (sql, is_by_name) in [(by_uid, false), (by_name, true)] {
         for resource in numbers(at, sql, params![event])? {
-            for sql in ENVIRONMENTS_OF_RESOURCE {
-                environments.extend(numbers(at, sql, params![resource, OPEN])?);
+            let [belongs, belonged] = ENVIRONMENTS_OF_RESOURCE;
+            environments.extend(numbers(at, belongs, params![resource, OPEN])?);
+            if !is_by_name || had_name_last(at, resource)? {
+                environments.extend(numbers(at, belonged, params![resource, OPEN])?);
             }
         }
     }
@@ -144,15 +149,25 @@ pub(super) fn write_event(at: &mut Apply<'_>, event: i64, is_new: bool) -> rusql
     Ok(())
 }
 
+/// Whether nobody else of its name has belonged anywhere since a resource did.
+fn had_name_last(at: &Apply<'_>, resource: i64) -> rusqlite::Result<bool> {
+    let sql = "SELECT NOT EXISTS (SELECT 1 FROM resource r
+            JOIN resource o ON o.kind_id = r.kind_id AND o.namespace = r.namespace AND o.name = r.name
+            JOIN membership m ON m.resource_id = o.id
+        WHERE r.id = ?1 AND m.from_offset < m.to_offset AND m.to_offset >
+            (SELECT max(to_offset) FROM membership WHERE resource_id = ?1 AND from_offset < to_offset))";
+    at.connection.prepare_cached(sql)?.query_row([resource], |row| row.get(0))
+}
+
 /// Events that came before a resource that joins, or has ended, while what they are about belonged nowhere.
-fn earlier_events(at: &Apply<'_>, id: ResourceId) -> rusqlite::Result<Vec<Said>> {
+fn earlier_events(at: &Apply<'_>, of: &[[&str; 2]], id: ResourceId) -> rusqlite::Result<Vec<Said>> {
     let offset = |sql: &str, params: &[&dyn rusqlite::ToSql]| {
         let found =
             at.connection.prepare_cached(sql)?.query_row(params, |row| row.get::<_, Option<i64>>(0))?;
         Ok::<_, rusqlite::Error>(found.unwrap_or(0))
     };
     let mut earlier = Vec::new();
-    for [events, belonged] in EVENTS_OF_RESOURCE {
+    for [events, belonged] in of {
         let events = numbers(at, events, [id])?;
         if events.is_empty() {
             continue;
