@@ -5,12 +5,14 @@
 //! else it still ends and never panics, only its answer means nothing.
 
 mod cursor;
+mod envelope;
 mod field;
 mod path;
 mod pick;
 mod plain;
 mod scan;
 
+pub use envelope::Envelope;
 pub use field::Field;
 pub use path::{Budget, Path};
 pub use pick::{Picked, Shape, pick, pick_value};
@@ -193,9 +195,39 @@ impl<'a> Members<'a> {
         if !cursor.enter(b'{') {
             return Self::parse(text);
         }
+        Members::entering(&mut cursor, |_, _| false)
+    }
+
+    /// The same of members with these names only.
+    ///
+    /// # Errors
+    /// As [`Members::of_valid`].
+    pub fn named(text: &'a str, names: &[&str]) -> Result<Self, serde_json::Error> {
+        let mut cursor = Cursor::new(text);
+        if !cursor.enter(b'{') {
+            return Self::parse(text);
+        }
+        let mut members = Vec::new();
+        while let Some(name) = cursor.name() {
+            let (name, value) = (name.read()?, cursor.value());
+            if names.contains(&name.as_ref()) {
+                members.push((name, value));
+            }
+        }
+        Ok(Members(last_of_each(members)))
+    }
+
+    /// Reads the members of the object that was entered last. Values that `read`, given the name, has read to their end are not passed
+    /// over once more.
+    fn entering(
+        cursor: &mut Cursor<'a>,
+        mut read: impl FnMut(&str, &mut Cursor<'a>) -> bool,
+    ) -> Result<Self, serde_json::Error> {
         let mut members = Vec::with_capacity(16);
         while let Some(name) = cursor.name() {
-            members.push((name.read()?, cursor.value()));
+            let name = name.read()?;
+            let value = cursor.value_by(|cursor| read(&name, cursor));
+            members.push((name, value));
         }
         Ok(Members(last_of_each(members)))
     }

@@ -104,7 +104,8 @@ impl<'a> Object<'a> {
     /// The `spec` with these members only, for who needs a few and would pay for all: a Pod's containers are
     /// most of it. A `spec` that is no object comes as it is.
     pub fn spec_part(&self, names: &[&str]) -> Value {
-        let Some(members) = self.members.members("spec") else { return self.parsed("spec") };
+        let members = self.members.get("spec").and_then(|spec| Members::named(spec, names).ok());
+        let Some(members) = members else { return self.parsed("spec") };
         let part = names.iter().filter_map(|name| Some(((*name).to_owned(), members.read(name)?)));
         Value::Object(part.collect())
     }

@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 
 use super::{CleanError, Mask, Observation, Rules, TypeMeta, mask, secret};
 use strandline_model::{ChangedBy, Kind, ResourceVersion, Timestamp, Uid};
-use strandline_object::json::{Members, deeper_than, items_of_valid, push_quoted};
+use strandline_object::json::{Envelope, Members, deeper_than, push_quoted};
 
 /// As deep as Kubernetes' own JSON decoder goes.
 const MAX_DEPTH: usize = 10_000;
@@ -34,8 +34,9 @@ pub fn clean(raw: &str, defaults: TypeMeta<'_>, rules: &Rules) -> Result<Observa
 /// The same of a text that was read as JSON before, as all items of a list are.
 pub fn clean_value(raw: &RawValue, defaults: TypeMeta<'_>, rules: &Rules) -> Result<Observation, CleanError> {
     let raw = raw.get();
-    let top = Members::of_valid(raw).map_err(|_| CleanError::Syntax)?;
-    let metadata = metadata_of(&top)?;
+    let envelope = Envelope::of_valid(raw).map_err(|_| CleanError::Syntax)?;
+    let Envelope { members: top, metadata, managed_fields } = envelope;
+    let metadata = metadata.ok_or(CleanError::NoMetadata)?;
     let identity = identity_of(&metadata)?;
     // Each level takes two bytes at least, so most objects need not be asked.
     if raw.len() > 2 * MAX_DEPTH && deeper_than(raw, MAX_DEPTH) {
@@ -84,7 +85,7 @@ pub fn clean_value(raw: &RawValue, defaults: TypeMeta<'_>, rules: &Rules) -> Res
     }
     Ok(Observation {
         digest,
-        changed_by: metadata.get("managedFields").and_then(changed_by),
+        changed_by: changed_by(&managed_fields),
         namespace: identity.namespace,
         name: identity.name,
         uid: identity.uid,
@@ -162,11 +163,9 @@ fn write_annotations(body: &mut String, raw: &str, secret: Option<Mask<'_>>) {
 }
 
 /// Who made this state: the newest entry, and of equally new ones the last.
-fn changed_by(managed_fields: &str) -> Option<ChangedBy> {
+fn changed_by(managed_fields: &[Members<'_>]) -> Option<ChangedBy> {
     let mut newest: Option<ChangedBy> = None;
-    for entry in items_of_valid(managed_fields) {
-        // What is most of an entry, its fields, is passed over.
-        let entry = Members::of_valid(entry).ok()?;
+    for entry in managed_fields {
         let text = |name| match entry.get(name) {
             None => Some(String::new()),
             Some(_) => entry.text(name).map(Cow::into_owned),

@@ -95,4 +95,15 @@ impl<'a> Cursor<'a> {
         self.at = value_end(bytes, start).max(start + 1).min(bytes.len());
         self.text.get(start..self.at).unwrap_or_default()
     }
+
+    /// The same, read by `read` unless that says that it did not come to the end of the value.
+    pub(super) fn value_by(&mut self, read: impl FnOnce(&mut Self) -> bool) -> &'a str {
+        self.next_byte();
+        let start = self.at;
+        if read(self) {
+            return self.text.get(start..self.at).unwrap_or_default();
+        }
+        self.at = start;
+        self.value()
+    }
 }

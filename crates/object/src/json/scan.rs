@@ -35,27 +35,52 @@ fn quote_or_escape(bytes: &[u8], mut at: usize) -> usize {
     at
 }
 
+/// What a byte outside of strings is to who looks for the end of a container.
+#[derive(Clone, Copy)]
+enum Class {
+    Other,
+    Quote,
+    Open,
+    Close,
+}
+
+/// The class of each byte: to look it up costs less than to compare with five of them.
+static CLASSES: [Class; 256] = {
+    let mut classes = [Class::Other; 256];
+    classes[b'"' as usize] = Class::Quote;
+    classes[b'{' as usize] = Class::Open;
+    classes[b'[' as usize] = Class::Open;
+    classes[b'}' as usize] = Class::Close;
+    classes[b']' as usize] = Class::Close;
+    classes
+};
+
 /// The position behind the value that begins at `start` of a text that is JSON.
 pub(super) fn value_end(bytes: &[u8], start: usize) -> usize {
-    let (mut at, mut depth) = (start, 0_usize);
-    while let Some(&byte) = bytes.get(at) {
-        match byte {
-            b'"' => at = string_end(bytes, at).0,
-            b'{' | b'[' => (at, depth) = (at + 1, depth + 1),
-            b'}' | b']' => (at, depth) = (at + 1, depth.saturating_sub(1)),
-            _ if depth == 0 => {
-                let rest = &bytes[at..];
-                let end =
-                    rest.iter().position(|b| matches!(b, b',' | b'}' | b']' | b' ' | b'\t' | b'\r' | b'\n'));
-                return at + end.unwrap_or(rest.len());
-            }
-            _ => {
-                at += 1;
-                continue;
-            }
+    match bytes.get(start) {
+        Some(b'"') => return string_end(bytes, start).0,
+        Some(b'{' | b'[') => {}
+        Some(_) => {
+            let rest = &bytes[start..];
+            let end =
+                rest.iter().position(|b| matches!(b, b',' | b'}' | b']' | b' ' | b'\t' | b'\r' | b'\n'));
+            return start + end.unwrap_or(rest.len());
         }
-        if depth == 0 {
-            return at;
+        None => return bytes.len(),
+    }
+    let (mut at, mut depth) = (start + 1, 1_usize);
+    while let Some(&byte) = bytes.get(at) {
+        at += 1;
+        match CLASSES[usize::from(byte)] {
+            Class::Other => {}
+            Class::Quote => at = string_end(bytes, at - 1).0,
+            Class::Open => depth += 1,
+            Class::Close => {
+                depth -= 1;
+                if depth == 0 {
+                    return at;
+                }
+            }
         }
     }
     bytes.len()
