@@ -47,6 +47,8 @@ pub(super) struct Told {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Course {
     pub(super) now: Option<Standing>,
+    /// What was known before that, since another time.
+    earlier: Option<Standing>,
     /// When it came to be so; none for no health, and for no environment.
     pub(super) moves: Vec<(Timestamp, Option<Health>)>,
 }
@@ -313,8 +315,12 @@ impl Present {
         let known = roots.filter_map(|(id, _)| health(id)).max();
         let mut counts = HealthCounts::default();
         held.members.keys().for_each(|id| *counts.slot(health(id)) += 1);
-        let before = self.courses.get(id).and_then(|course| course.now.as_ref());
-        let same = before.filter(|before| before.known == known);
+        let course = self.courses.get(id);
+        let before = course.and_then(|course| course.now.as_ref());
+        // What lasts no time does not end what was before it.
+        let is_over_at_once = before.is_some_and(|before| before.known_since == self.time);
+        let earlier = course.and_then(|course| course.earlier.as_ref()).filter(|_| is_over_at_once);
+        let same = before.into_iter().chain(earlier).find(|before| before.known == known);
         let known_since = same.map_or(self.time, |before| before.known_since);
         let (state, since) = match self.blind_since(held) {
             Some(since) => (Some(Health::Unknown), since),
@@ -364,7 +370,12 @@ impl Present {
         if course.now != standing || before != held.as_ref() || held.as_ref().is_some_and(holds) {
             self.touched.0.insert(id.clone());
         }
-        course.now = standing;
+        let since = |standing: &Option<Standing>| standing.as_ref().map(|standing| standing.known_since);
+        course.earlier = match std::mem::replace(&mut course.now, standing) {
+            before if course.now.is_some() && since(&before) != since(&course.now) => before,
+            _ if course.now.is_none() => None,
+            _ => course.earlier.take(),
+        };
         match held {
             Some(held) => _ = self.environments.insert(id, held),
             None => _ = self.environments.remove(&id),
