@@ -152,10 +152,13 @@ async fn assert_no_answer_tells(server: &Server, uids: &[String]) -> Result<()> 
             vec!["get", "resources", "-e", ENVIRONMENT],
             vec!["tree", ENVIRONMENT, "--all"],
             vec!["why", ENVIRONMENT],
-            vec!["health", ENVIRONMENT],
         ];
         commands.extend(uids.iter().map(|uid| vec!["history", uid.as_str(), "--bodies"]));
-        commands.extend(uids.iter().map(|uid| vec!["health", "--resource", uid.as_str()]));
+        // Intervals have no names.
+        if form != "name" {
+            commands.push(vec!["health", ENVIRONMENT]);
+            commands.extend(uids.iter().map(|uid| vec!["health", "--resource", uid.as_str()]));
+        }
         for mut command in commands {
             command.extend(["-o", form]);
             let printed = server.cli(&command).await?;
