@@ -57,14 +57,18 @@ impl Write<'_> {
             if declared.contains(cluster.as_str()) || !self.is_watched(&discovery)? {
                 continue;
             }
-            let mut since = self.now;
+            let mut since: Option<Timestamp> = None;
             for (watch, seen) in watches {
                 if self.is_watched(watch)? {
-                    since = seen.unwrap_or(since).min(since);
+                    let seen = seen.unwrap_or(self.now);
+                    since = Some(since.map_or(seen, |first| first.min(seen)));
                 }
             }
-            let message = "the cluster is declared no more";
-            self.mark(&CoverageMark::gap(discovery, since, reason::RESTARTED, message))?;
+            // Of a cluster of which nothing is watched nothing ends.
+            if let Some(since) = since {
+                let message = "the cluster is declared no more";
+                self.mark(&CoverageMark::gap(discovery, since, reason::RESTARTED, message))?;
+            }
         }
         Ok(())
     }

@@ -45,6 +45,9 @@ const GRACES: &str = "SELECT environment_id, from_offset AS newest FROM stretch_
         AND from_offset < :from AND to_offset >= :from AND grace_until >= :since
     ORDER BY newest DESC";
 
+/// What a statement is given.
+type Params<'p> = &'p [(&'p str, &'p dyn ToSql)];
+
 /// As many changes as a page needs, the newest first.
 pub(super) fn newest(
     q: &Context<'_>,
@@ -55,20 +58,20 @@ pub(super) fn newest(
 ) -> Result<Vec<FeedRow>> {
     let (to, since) = (to.min(after.0), span.since.as_micros());
     let some = if selection.is_few()? { selection.numbers() } else { None };
-    let each: &[(&str, &dyn ToSql)] =
+    let of_some: Params<'_> =
         named_params! { ":environments": some, ":from": from, ":to": to, ":since": since };
-    let all: [(_, &[(&str, &dyn ToSql)]); 2] = [
-        (MOVED, named_params! { ":from": from, ":to": to }),
-        (GRACES, named_params! { ":from": from, ":since": since }),
-    ];
-    let one = [(OF_SOME, each)];
-    let statements: &[_] = if some.is_some() { &one } else { &all };
+    let moved: Params<'_> = named_params! { ":from": from, ":to": to };
+    let graces: Params<'_> = named_params! { ":from": from, ":since": since };
+    let statements = match some {
+        Some(_) => vec![(OF_SOME, of_some)],
+        None => vec![(MOVED, moved), (GRACES, graces)],
+    };
     // As timelines do, which show nothing that was over at once, be it right after the span.
     let shown = Span { until: q.moment.clock(), ..span };
     let (mut known, mut found) = (HashSet::new(), Vec::<FeedRow>::new());
     for (sql, params) in statements {
         let mut statement = q.view.prepare_cached(sql)?;
-        let mut rows = statement.query(*params)?;
+        let mut rows = statement.query(params)?;
         while let Some(row) = rows.next()? {
             let (environment, newest): (i64, i64) = (row.get(0)?, row.get(1)?);
             if found.len() == limit && found.last().is_some_and(|row| row.place.offset > newest) {
