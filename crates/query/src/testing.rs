@@ -21,7 +21,7 @@ use strandline_clock::testing::ManualClock;
 use strandline_log::{Appender, Batch, Begin, LogReader, LogWriter, Observation, Observed, Phase};
 use strandline_model::{
     CatalogFact, ChangedBy, CoverageMark, CoverageState, EnvironmentSpec, Kind, Offset, ResourceVersion,
-    Timestamp, Uid, WatchKey,
+    Source, Timestamp, Uid, WatchKey,
 };
 use strandline_protocol::{Collapse, Graph};
 use strandline_sqlite::Watermark;
@@ -192,6 +192,9 @@ pub enum Event {
     Nothing,
     /// The catalog holds exactly these environments, and the clusters they look at.
     Declare(Vec<EnvironmentSpec>),
+    /// The same by another source than the configuration, which says of clusters that it holds no more that nobody watches them
+    /// any more.
+    Beside(Vec<EnvironmentSpec>),
     /// The catalog holds exactly these facts.
     Catalog(Vec<CatalogFact>),
     Apply(Thing),
@@ -351,9 +354,14 @@ async fn write(
     let appended = match event {
         Event::Nothing => return None,
         Event::Declare(environments) => {
-            catalog::declare_beside(appender, facts(environments), looked_at).await
+            catalog::declare_beside(appender, Source::Config, facts(environments), looked_at).await
         }
-        Event::Catalog(facts) => catalog::declare_beside(appender, facts.clone(), looked_at).await,
+        Event::Beside(environments) => {
+            catalog::declare_beside(appender, Source::Folder, facts(environments), looked_at).await
+        }
+        Event::Catalog(facts) => {
+            catalog::declare_beside(appender, Source::Config, facts.clone(), looked_at).await
+        }
         Event::Apply(thing) => {
             let seen = Observed::Applied(thing.observation(step as u64));
             appender.append(batch(appender, thing.watch(), seen).await).await

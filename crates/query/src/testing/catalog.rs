@@ -35,12 +35,13 @@ pub fn facts(environments: &[EnvironmentSpec]) -> Vec<CatalogFact> {
 
 /// Declares exactly these facts, and lets somebody look which kinds their clusters have.
 pub async fn declare(appender: &Appender, facts: Vec<CatalogFact>) {
-    declare_beside(appender, facts, &mut BTreeSet::new()).await.expect("the log takes it");
+    declare_beside(appender, Source::Config, facts, &mut BTreeSet::new()).await.expect("the log takes it");
 }
 
 /// The same, but for clusters at which somebody looked before.
 pub(super) async fn declare_beside(
     appender: &Appender,
+    source: Source,
     facts: Vec<CatalogFact>,
     looked_at: &mut BTreeSet<String>,
 ) -> Result<Appended, AppendError> {
@@ -51,5 +52,5 @@ pub(super) async fn declare_beside(
             appender.mark(CoverageMark::watched(discovery, World::time(0))).await?;
         }
     }
-    appender.declare(Source::Config, facts).await
+    appender.declare(source, facts).await
 }

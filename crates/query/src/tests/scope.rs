@@ -30,9 +30,9 @@ pub(super) struct Two {
 
 impl Two {
     pub(super) fn new(events: Vec<Event>, eyes: Eyes) -> Self {
-        let full = World::new(events.clone());
+        let full = World::new(events.iter().cloned().map(beside));
         let sight = block_on(Oracle::of(&full, &eyes, &spoken_of(&events)));
-        let reduced = World::new(without_others(&events, &eyes, &sight));
+        let reduced = World::new(without_others(&events, &eyes, &sight).into_iter().map(beside));
         Two { full, reduced, scope: eyes.scope(), eyes, sight, events }
     }
 
@@ -301,6 +301,14 @@ impl Two {
             Value::Array(items) => items.iter_mut().for_each(|item| self.without_past(item)),
             _ => {}
         }
+    }
+}
+
+/// What clusters there are is nobody's own: those at which only others look do not leave the configuration without them.
+fn beside(event: Event) -> Event {
+    match event {
+        Event::Declare(environments) => Event::Beside(environments),
+        other => other,
     }
 }
 
