@@ -7,10 +7,10 @@ use rusqlite::{Connection, OptionalExtension, Row, named_params};
 
 use crate::error::Result;
 use crate::question::Context;
-use crate::row_filter::{FilteredRow, Part, RowFilter};
+use crate::row_filter::{FilteredRow, Part};
 use crate::scope::{ResolvedScope, reads, sees};
 use crate::standings::{SeenStandings, Sieve, Standing};
-use strandline_model::{EnvironmentFilter, EnvironmentId, Offset};
+use strandline_model::{EnvironmentFilter, EnvironmentId, EnvironmentState, Offset, Tier};
 use strandline_protocol::FeedEnvironment;
 use strandline_sqlite::column::{self, VIEW};
 
@@ -37,6 +37,7 @@ pub(crate) struct Selection<'a> {
     at: Offset,
     scope: &'a ResolvedScope,
     filter: &'a EnvironmentFilter,
+    sieve: Sieve<'a>,
     one: &'static str,
     /// Those that were asked for.
     known: HashMap<i64, Option<FeedEnvironment>>,
@@ -65,7 +66,8 @@ impl<'a> Selection<'a> {
 
     fn of(q: &Context<'a>, filter: &'a EnvironmentFilter, one: &'static str) -> Self {
         let (view, at, scope) = (q.view, q.moment.offset, q.scope);
-        Selection { view, at, scope, filter, one, known: HashMap::new(), chosen: None }
+        let sieve = Sieve::new(filter);
+        Selection { view, at, scope, filter, sieve, one, known: HashMap::new(), chosen: None }
     }
 
     /// The same with the numbers of all that pass, where these are not everything.
@@ -74,10 +76,9 @@ impl<'a> Selection<'a> {
         if *self.filter == whole && self.scope.is_everything() {
             return Ok(self);
         }
-        let (seen, sieve) = (q.kept.standings.of(q.view, &q.moment, q.scope)?, Sieve::new(self.filter));
-        let mut chosen = Vec::new();
+        let (seen, mut chosen) = (q.kept.standings.of(q.view, &q.moment, q.scope)?, Vec::new());
         for one in seen.iter().filter(|one| may(&seen, one)) {
-            if sieve.takes(one)? {
+            if self.sieve.takes(one)? {
                 chosen.push(one.number);
             }
         }
@@ -114,9 +115,7 @@ impl<'a> Selection<'a> {
                 let params = named_params! {
                     ":id": number, ":at": self.at.as_i64(), ":scope": self.scope.as_sql(),
                 };
-                let filter = RowFilter::new(self.filter);
-                let found =
-                    statement.query_row(params, |row| matching(&filter, self.filter, row)).optional()?;
+                let found = statement.query_row(params, |row| matching(&self.sieve, row)).optional()?;
                 unknown.insert(found.flatten())
             }
         };
@@ -124,25 +123,19 @@ impl<'a> Selection<'a> {
     }
 }
 
-fn matching(
-    filter: &RowFilter<'_>,
-    of: &EnvironmentFilter,
-    row: &Row<'_>,
-) -> rusqlite::Result<Option<FeedEnvironment>> {
+fn matching(sieve: &Sieve<'_>, row: &Row<'_>) -> rusqlite::Result<Option<FeedEnvironment>> {
     let text = |column: usize| Ok::<_, rusqlite::Error>(row.get_ref(column)?.as_str()?);
-    let tier = VIEW.get_at(row, 4, "environment.tier")?;
-    let state = VIEW.get_at(row, 6, "environment.state")?;
+    let tier: Tier = VIEW.get_at(row, 4, "environment.tier")?;
+    let state: EnvironmentState = VIEW.get_at(row, 6, "environment.state")?;
     let region = text(5)?;
-    let plain = (of.tiers.is_empty() || of.tiers.contains(&tier))
-        && (of.states.is_empty() || of.states.contains(&state))
-        && (of.regions.is_empty() || of.regions.iter().any(|one| one == region));
-    let candidate = FilteredRow {
+    let rest = FilteredRow {
         project: text(2)?,
         name: text(3)?,
         labels: Part::Json(text(7)?),
         targets: Part::Json(text(8)?),
     };
-    if !plain || !filter.matches(&candidate).map_err(|error| column::unreadable(7, error))? {
+    let passes = sieve.passes([tier.as_str(), state.as_str(), region], &rest);
+    if !passes.map_err(|error| column::unreadable(7, error))? {
         return Ok(None);
     }
     Ok(Some(FeedEnvironment {

@@ -24,16 +24,26 @@ impl<'f> Sieve<'f> {
 
     /// Whether an environment passes.
     pub(in super::super) fn takes(&self, one: &Standing) -> Result<bool> {
-        let EnvironmentFilter { tiers, states, .. } = self.filter;
-        let passes = (tiers.is_empty() || tiers.iter().any(|tier| *tier.as_str() == *one.tier))
-            && (states.is_empty() || states.iter().any(|state| *state.as_str() == *one.state))
-            && (self.regions.is_empty() || self.regions.contains(&*one.region));
         let rest = FilteredRow {
             project: &one.project,
             name: &one.name,
             labels: Part::Read(&one.labels),
             targets: Part::Read(&one.targets),
         };
-        Ok(passes && self.rest.matches(&rest).map_err(|error| unreadable(0, of_json(&error)))?)
+        let passes = self.passes([&one.tier, &one.state, &one.region], &rest);
+        Ok(passes.map_err(|error| unreadable(0, of_json(&error)))?)
+    }
+
+    /// Whether one of this tier, state and region does; these are asked first.
+    pub(in super::super) fn passes(
+        &self,
+        [tier, state, region]: [&str; 3],
+        rest: &FilteredRow<'_>,
+    ) -> serde_json::Result<bool> {
+        let EnvironmentFilter { tiers, states, .. } = self.filter;
+        let passes = (tiers.is_empty() || tiers.iter().any(|one| one.as_str() == tier))
+            && (states.is_empty() || states.iter().any(|one| one.as_str() == state))
+            && (self.regions.is_empty() || self.regions.contains(region));
+        Ok(passes && self.rest.matches(rest)?)
     }
 }
