@@ -22,6 +22,16 @@ macro_rules! told_from {
 }
 pub(super) use told_from;
 
+/// SQL that joins the Events `k` that name the resource `r` without its uid.
+macro_rules! named {
+    () => {
+        r#"JOIN kind rk ON rk.id = r.kind_id
+            JOIN kube_event k ON k.uid = '' AND k.name = r.name AND k.kind = rk.kind AND k.namespace = r.namespace
+                AND k."group" = rk."group" AND k.cluster_id = r.cluster_id"#
+    };
+}
+pub(super) use named;
+
 /// SQL of tables for `WITH`, of which `told_of` has Events by their `id`, each with offsets from which on and until which it is
 /// told what they said: of `$memberships`, which ends with a table `m`, as far as `:scope` reads their environments by `:at`,
 /// and of stays that are told of `$besides`. `:from` is an offset at which, or after which, what is kept begins.
@@ -76,18 +86,16 @@ macro_rules! told_of {
                 "resource o CROSS JOIN membership p ON p.resource_id = o.id
                     WHERE o.kind_id = r.kind_id AND o.name = r.name AND o.namespace = r.namespace"
             ),
-            r#", min(s."to" - 1, :at) FROM stay s JOIN resource r ON r.id = s.id JOIN kind rk ON rk.id = r.kind_id
-                JOIN kube_event k ON k.uid = '' AND k.name = r.name AND k.kind = rk.kind AND k.namespace = r.namespace
-                    AND k."group" = rk."group" AND k.cluster_id = r.cluster_id
-                UNION ALL
+            r#", min(s."to" - 1, :at) FROM stay s JOIN resource r ON r.id = s.id "#,
+            $crate::event_audience::named!(),
+            r#" UNION ALL
                 SELECT k.id, s.since, min(s.ends - 1, :at, coalesce((
                         SELECT min(v.from_offset) - 1 FROM resource o CROSS JOIN version v ON v.resource_id = o.id
                         WHERE o.kind_id = r.kind_id AND o.name = r.name AND o.namespace = r.namespace
                             AND v.from_offset > s.went AND v.deleted = 0), :at))
-                FROM ended s JOIN resource r ON r.id = s.id JOIN kind rk ON rk.id = r.kind_id
-                JOIN kube_event k ON k.uid = '' AND k.name = r.name AND k.kind = rk.kind AND k.namespace = r.namespace
-                    AND k."group" = rk."group" AND k.cluster_id = r.cluster_id
-                WHERE s.since = (SELECT max(p.to_offset) FROM resource o CROSS JOIN membership p ON p.resource_id = o.id
+                FROM ended s JOIN resource r ON r.id = s.id "#,
+            $crate::event_audience::named!(),
+            r#" WHERE s.since = (SELECT max(p.to_offset) FROM resource o CROSS JOIN membership p ON p.resource_id = o.id
                     WHERE o.kind_id = r.kind_id AND o.name = r.name AND o.namespace = r.namespace
                         AND p.from_offset < s.went AND p.from_offset < p.to_offset)
             )"#
