@@ -12,11 +12,13 @@ use std::collections::hash_map::{Entry, HashMap};
 use rusqlite::params;
 
 use super::activity_draft::{ActivityDraft, OwnChange};
+use super::addresses::{Address, address};
 use super::columns::OPEN;
 use super::context::Apply;
 use super::event_feed::Said;
 use super::feed;
-use strandline_model::{Happening, Hour, ResourceId};
+use strandline_model::{Happening, ResourceId};
+use strandline_sqlite::column::PackedUid;
 
 /// Writes what happened to resources.
 pub(super) fn write(at: &mut Apply<'_>) -> rusqlite::Result<()> {
@@ -36,14 +38,14 @@ pub(super) fn write(at: &mut Apply<'_>) -> rusqlite::Result<()> {
             _ if own == Some(OwnChange::Deleted) => Happening::Deleted,
             _ => Happening::Parted,
         };
-        insert(at, environment, what, id.0)?;
+        insert(at, environment, what, id.0);
         if let (Some(request), Happening::Created | Happening::Deleted) = (request, what) {
             feed::insert(at, environment, what, id.0, request.manager)?;
         }
         if moved > 0 {
             let events = match events.entry(id) {
                 Entry::Occupied(known) => known.into_mut(),
-                Entry::Vacant(place) => place.insert(earlier_events(at, &EVENTS_OF_RESOURCE, id)?),
+                Entry::Vacant(place) => place.insert(earlier_events(at, id, true)?),
             };
             insert_earlier_events(at, environment, events)?;
         }
@@ -52,7 +54,7 @@ pub(super) fn write(at: &mut Apply<'_>) -> rusqlite::Result<()> {
         Some((id, OwnChange::Changed)) => {
             for environment in environments {
                 if moves.get(&(environment, id)).is_none_or(|moved| *moved == 0) {
-                    insert(at, environment, Happening::Changed, id.0)?;
+                    insert(at, environment, Happening::Changed, id.0);
                     if let Some(request) = request {
                         feed::insert(at, environment, Happening::Changed, id.0, request.manager)?;
                     }
@@ -62,11 +64,11 @@ pub(super) fn write(at: &mut Apply<'_>) -> rusqlite::Result<()> {
         // Its owner may have gone first, and taken it out of where it belonged before it ended.
         Some((id, OwnChange::Deleted)) if !moves.keys().any(|(_, moved)| *moved == id) => {
             let last = numbers(at, ENVIRONMENTS_OF_RESOURCE[1], params![id, OPEN])?;
-            let of =
-                if had_name_last(at, id.0)? { &EVENTS_OF_RESOURCE[..] } else { &EVENTS_OF_RESOURCE[..1] };
-            let events = if last.is_empty() { Vec::new() } else { earlier_events(at, of, id)? };
-            for environment in last {
-                insert_earlier_events(at, environment, &events)?;
+            if !last.is_empty() {
+                let events = earlier_events(at, id, had_name_last(at, id.0)?)?;
+                for environment in last {
+                    insert_earlier_events(at, environment, &events)?;
+                }
             }
         }
         _ => {}
@@ -85,24 +87,21 @@ const RESOURCES_OF_EVENT: [&str; 2] = [
         ORDER BY (SELECT max(v.from_offset) FROM version v WHERE v.resource_id = r.id) DESC LIMIT 1"#,
 ];
 
-/// Events about a resource, and how far what they are about belonged anywhere before it came at `?2`: by uid, and by address.
-const EVENTS_OF_RESOURCE: [[&str; 2]; 2] = [
-    [
-        "SELECT k.id FROM resource r JOIN kube_event k ON k.uid = r.uid AND k.uid <> '' AND k.cluster_id = r.cluster_id
-        WHERE r.id = ?1",
-        "SELECT max(m.to_offset) FROM membership m
+/// Events about what stands at an address of the cluster `?1`: by the uid `?2`, and by the group, kind, namespace and name `?2` to `?5`.
+const EVENTS_OF_RESOURCE: [&str; 2] = [
+    "SELECT id FROM kube_event WHERE uid = ?2 AND uid <> '' AND cluster_id = ?1",
+    r#"SELECT id FROM kube_event
+        WHERE uid = '' AND name = ?5 AND kind = ?3 AND namespace = ?4 AND "group" = ?2 AND cluster_id = ?1"#,
+];
+
+/// How far what they are about belonged anywhere before it came at `?2`.
+const BELONGED: [&str; 2] = [
+    "SELECT max(m.to_offset) FROM membership m
         WHERE m.resource_id = ?1 AND m.from_offset < ?2 AND m.from_offset < m.to_offset",
-    ],
-    [
-        r#"SELECT k.id FROM resource r JOIN kind rk ON rk.id = r.kind_id
-        JOIN kube_event k ON k.uid = '' AND k.name = r.name AND k.kind = rk.kind AND k.namespace = r.namespace
-            AND k."group" = rk."group" AND k.cluster_id = r.cluster_id
-        WHERE r.id = ?1"#,
-        "SELECT max(m.to_offset) FROM resource r
+    "SELECT max(m.to_offset) FROM resource r
         JOIN resource o ON o.kind_id = r.kind_id AND o.namespace = r.namespace AND o.name = r.name
         JOIN membership m ON m.resource_id = o.id
         WHERE r.id = ?1 AND m.from_offset < ?2 AND m.from_offset < m.to_offset",
-    ],
 ];
 
 /// From where on it is known whole where a resource belonged.
@@ -140,7 +139,7 @@ pub(super) fn write_event(at: &mut Apply<'_>, event: i64, is_new: bool) -> rusql
     let Some(said) = Said::last(at, event)? else { return Ok(()) };
     let what = kind_of_event(&said);
     for environment in environments {
-        insert(at, environment, what, event)?;
+        insert(at, environment, what, event);
         said.write(at, environment)?;
         if is_new {
             feed::insert_warning(at, environment, &said)?;
@@ -159,16 +158,23 @@ fn had_name_last(at: &Apply<'_>, resource: i64) -> rusqlite::Result<bool> {
     at.connection.prepare_cached(sql)?.query_row([resource], |row| row.get(0))
 }
 
-/// Events that came before a resource that joins, or has ended, while what they are about belonged nowhere.
-fn earlier_events(at: &Apply<'_>, of: &[[&str; 2]], id: ResourceId) -> rusqlite::Result<Vec<Said>> {
+/// Events that came before a resource that joins, or has ended, while what they are about belonged nowhere: those that give its
+/// uid and, where its name is its own, those that give that alone.
+fn earlier_events(at: &Apply<'_>, id: ResourceId, has_name: bool) -> rusqlite::Result<Vec<Said>> {
     let offset = |sql: &str, params: &[&dyn rusqlite::ToSql]| {
         let found =
             at.connection.prepare_cached(sql)?.query_row(params, |row| row.get::<_, Option<i64>>(0))?;
         Ok::<_, rusqlite::Error>(found.unwrap_or(0))
     };
+    let Address { cluster, uid, kind, namespace, name, .. } = &*address(at, id)?;
+    let [by_uid, by_name] = EVENTS_OF_RESOURCE;
+    let by_uid = numbers(at, by_uid, params![cluster, PackedUid(uid.as_str())])?;
+    let by_name = match has_name {
+        true => numbers(at, by_name, params![cluster, kind.group, kind.kind, namespace, name])?,
+        false => Vec::new(),
+    };
     let mut earlier = Vec::new();
-    for [events, belonged] in of {
-        let events = numbers(at, events, [id])?;
+    for (events, belonged) in [by_uid, by_name].into_iter().zip(BELONGED) {
         if events.is_empty() {
             continue;
         }
@@ -184,7 +190,7 @@ fn earlier_events(at: &Apply<'_>, of: &[[&str; 2]], id: ResourceId) -> rusqlite:
 fn insert_earlier_events(at: &mut Apply<'_>, environment: i64, events: &[Said]) -> rusqlite::Result<()> {
     for said in events {
         let (what, event) = (kind_of_event(said), said.event);
-        insert(at, environment, what, event)?;
+        insert(at, environment, what, event);
         said.write(at, environment)?;
         feed::insert_warning(at, environment, said)?;
     }
@@ -205,7 +211,8 @@ pub(super) fn write_deployment(
     if what == Happening::Deployed {
         feed::insert(at, environment, what, id, None)?;
     }
-    insert(at, environment, what, id)
+    insert(at, environment, what, id);
+    Ok(())
 }
 
 fn numbers(at: &Apply<'_>, sql: &str, params: impl rusqlite::Params) -> rusqlite::Result<Vec<i64>> {
@@ -214,16 +221,8 @@ fn numbers(at: &Apply<'_>, sql: &str, params: impl rusqlite::Params) -> rusqlite
     rows.collect()
 }
 
-fn insert(at: &mut Apply<'_>, environment: i64, what: Happening, subject: i64) -> rusqlite::Result<()> {
-    let hour = Hour::of(at.observed_at);
-    let sql = r#"INSERT OR IGNORE INTO happening (hour, environment_id, "offset", what, subject, past)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6)"#;
-    let past = at.observed_at.as_micros() - hour.first().as_micros();
-    let row = params![hour, environment, at.offset, what, subject, past];
-    if at.connection.prepare_cached(sql)?.execute(row)? > 0 {
-        at.tallies.add_happening(environment, hour, what);
-    }
-    Ok(())
+fn insert(at: &mut Apply<'_>, environment: i64, what: Happening, subject: i64) {
+    at.tallies.add_happening((environment, at.offset, what, subject), at.observed_at);
 }
 
 #[cfg(test)]

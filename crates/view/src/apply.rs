@@ -8,7 +8,8 @@ use super::links::Known;
 use super::presence::Presence;
 use super::resources::{Applied, State};
 use super::{
-    activity, catalog, coverage, due, environment_health, feed, homes, kube_events, membership, resources,
+    activity, catalog, coverage, due, environment_health, feed, homes, images, kube_events, membership,
+    resources,
 };
 use strandline_health_lua::Judge;
 use strandline_model::{Change, Offset, Record, ResourceKey, Timestamp};
@@ -126,6 +127,7 @@ fn begin<'a>(
         offset,
         observed_at,
         newcomer: None,
+        labels: None,
         touched,
         activity,
     }
@@ -134,8 +136,10 @@ fn begin<'a>(
 /// What follows from all that a change has moved.
 fn end(mut at: Apply<'_>) -> rusqlite::Result<Touched> {
     environment_health::settle(&mut at)?;
+    images::note_newcomer(&mut at);
     homes::count(&mut at)?;
     activity::write(&mut at)?;
+    at.tallies.end_record(at.connection)?;
     Ok(at.touched)
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Debug;
+use std::sync::Arc;
 
 use rusqlite::Connection;
 
@@ -15,7 +16,7 @@ use super::ruleset::RuleSet;
 use super::search_lines::SearchLines;
 use super::segment::{Now, Segments};
 use super::tallies::Tallies;
-use strandline_model::{Offset, ResourceId, Timestamp};
+use strandline_model::{Labels, Offset, ResourceId, Timestamp};
 
 /// What a record touched, for whoever follows the view live.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -105,9 +106,18 @@ pub(super) struct Apply<'a> {
     pub(super) offset: Offset,
     pub(super) observed_at: Timestamp,
     /// The resource of which the view had nothing before this record, if it is one.
-    pub(super) newcomer: Option<ResourceId>,
+    pub(super) newcomer: Option<Newcomer>,
+    /// The labels of the record's resource, where the record brought others than it had.
+    pub(super) labels: Option<(ResourceId, Arc<Labels>)>,
     pub(super) touched: Touched,
     pub(super) activity: ActivityDraft,
+}
+
+/// A resource of which the view had nothing.
+pub(super) struct Newcomer {
+    pub(super) id: ResourceId,
+    /// The images that it came with.
+    pub(super) images: BTreeSet<i64>,
 }
 
 impl<'a> Apply<'a> {
@@ -118,7 +128,7 @@ impl<'a> Apply<'a> {
 
     /// Whether the view had nothing of a resource before this record.
     pub(super) fn is_new(&self, id: ResourceId) -> bool {
-        self.newcomer == Some(id)
+        self.newcomer.as_ref().is_some_and(|newcomer| newcomer.id == id)
     }
 
     /// What the view had of a resource before this record, which may not have written any of it yet. Where a resource is new, that is

@@ -9,7 +9,8 @@ use super::columns::OPEN;
 use super::context::Apply;
 use super::ids::FarEnd;
 use super::segment::{Carried, SegmentTable};
-use strandline_model::ResourceId;
+use super::several::Several;
+use strandline_model::{ResourceId, Stored};
 use strandline_relations::{Direction, EdgeKind, EdgeRef, Far};
 use strandline_sqlite::column::VIEW;
 
@@ -20,9 +21,7 @@ const EDGE: SegmentTable = SegmentTable {
             sum(to_offset < 140737488355327) AS ended_count FROM edge
         WHERE declared_by = ?1 AND stretch = (SELECT max(stretch) FROM edge WHERE declared_by = ?1)
         GROUP BY stretch",
-    open: "INSERT INTO edge
-            (declared_by, stretch, from_offset, to_offset, far_id, kind, outward)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+    open: "",
     close: "UPDATE edge SET to_offset = ?3
         WHERE declared_by = ?1 AND stretch = ?2 AND from_offset < ?3 AND to_offset = ?4
             AND far_id = ?5 AND kind = ?6 AND outward = ?7",
@@ -38,6 +37,11 @@ const EDGE: SegmentTable = SegmentTable {
                 AND far_id = ?5 AND kind = ?6 AND outward = ?7",
     },
 };
+
+/// Its rows.
+static EDGES: Several<7> = Several::new(
+    "INSERT OR FAIL INTO edge (declared_by, stretch, from_offset, to_offset, far_id, kind, outward)",
+);
 
 /// An edge's columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -57,8 +61,7 @@ impl Row {
             Far::Matching { .. } | Far::Numbered { .. } => return Ok(None),
         };
         let kind = at.ids.kind(at.connection, cluster, kind)?;
-        let far =
-            FarEnd { kind, uid: uid.to_owned(), namespace: namespace.to_owned(), name: name.to_owned() };
+        let far = FarEnd { kind, uid: uid.into(), namespace: namespace.into(), name: name.into() };
         Ok(Some(Row {
             far: at.ids.far(at.connection, far)?,
             kind: edge.kind,
@@ -89,9 +92,17 @@ pub(super) fn declare(
     for row in current.difference(&wanted) {
         at.segments.close(at.now(), &EDGE, id.0, &[&row.far, &row.kind, &row.outward])?;
     }
-    for row in wanted.difference(&current) {
-        at.segments.open(at.now(), &EDGE, id.0, &[&row.far, &row.kind, &row.outward])?;
+    let mut rows = Vec::new();
+    for Row { far, kind, outward } in wanted.difference(&current) {
+        if at.segments.is_full(at.now(), &EDGE, id.0)? {
+            // What the next segment takes over is read from the table.
+            EDGES.write(at.connection, &std::mem::take(&mut rows))?;
+        }
+        let start = at.segments.reserve(at.now(), &EDGE, id.0)?;
+        let place = [id.0, start, at.offset.as_i64(), OPEN, *far, kind.number(), i64::from(*outward)];
+        rows.push(place.map(Some));
     }
+    EDGES.write(at.connection, &rows)?;
     let mut owned = Vec::new();
     for row in current.symmetric_difference(&wanted).filter(|row| row.owns_far()) {
         owned.extend(resources_at(at, cluster, row.far)?);

@@ -1,5 +1,6 @@
 //! The view's numbers for clusters, environments, kinds and far ends of edges.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use rusqlite::{Connection, OptionalExtension, params};
@@ -10,7 +11,7 @@ use super::labels::Sought;
 use super::membership::Targets;
 use super::numbered::{Numbered, WORDS};
 use super::search_lines::SearchLines;
-use strandline_model::{DeploymentId, EnvironmentId, Kind, Offset};
+use strandline_model::{DeploymentId, EnvironmentId, Kind, Offset, ResourceId};
 use strandline_sqlite::column::PackedUid;
 use strandline_syntax::Image;
 
@@ -38,20 +39,37 @@ pub(super) struct Ids {
     pub(super) targets: Targets,
     pub(super) words: Numbered,
     clusters: HashMap<String, i64>,
-    kinds: HashMap<(i64, Kind), i64>,
-    far: HashMap<FarEnd, i64>,
+    kinds: Kinds,
+    far: HashMap<FarEnd<'static>, i64>,
     managers: HashMap<String, i64>,
     images: HashMap<Image, i64>,
     controllers: HashSet<(i64, i64)>,
+    /// The highest number of a resource of which there is a version, once it was asked for.
+    newest: Option<i64>,
+}
+
+/// The numbers of kinds, by cluster: they are looked for by what is borrowed.
+#[derive(Debug, Default)]
+struct Kinds {
+    by_cluster: HashMap<i64, HashMap<Kind, i64>>,
+    size: usize,
 }
 
 /// A far end of edges, as its columns have it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct FarEnd {
+pub(super) struct FarEnd<'a> {
     pub(super) kind: i64,
-    pub(super) uid: String,
-    pub(super) namespace: String,
-    pub(super) name: String,
+    pub(super) uid: Cow<'a, str>,
+    pub(super) namespace: Cow<'a, str>,
+    pub(super) name: Cow<'a, str>,
+}
+
+impl FarEnd<'_> {
+    fn into_owned(self) -> FarEnd<'static> {
+        let FarEnd { kind, uid, namespace, name } = self;
+        let owned = |text: Cow<'_, str>| -> Cow<'static, str> { Cow::Owned(text.into_owned()) };
+        FarEnd { kind, uid: owned(uid), namespace: owned(namespace), name: owned(name) }
+    }
 }
 
 impl Ids {
@@ -64,11 +82,12 @@ impl Ids {
             targets: Targets::default(),
             words: Numbered::new(WORDS),
             clusters: HashMap::new(),
-            kinds: HashMap::new(),
+            kinds: Kinds::default(),
             far: HashMap::new(),
             managers: HashMap::new(),
             images: HashMap::new(),
             controllers: HashSet::new(),
+            newest: None,
         }
     }
 
@@ -89,6 +108,25 @@ impl Ids {
         };
         self.clusters.insert(name.to_owned(), id);
         Ok(id)
+    }
+
+    /// Whether a resource has a higher number than all of which the view has a version. The log numbers them upwards, so that most
+    /// newcomers show by that.
+    pub(super) fn is_newer(&mut self, connection: &Connection, id: ResourceId) -> rusqlite::Result<bool> {
+        let newest = match self.newest {
+            Some(newest) => newest,
+            None => {
+                let select = "SELECT coalesce(max(resource_id), 0) FROM version";
+                connection.prepare_cached(select)?.query_row([], |row| row.get(0))?
+            }
+        };
+        self.newest = Some(newest);
+        Ok(id.0 > newest)
+    }
+
+    /// Notes a resource of which the view has a version from here on.
+    pub(super) fn note_newest(&mut self, id: ResourceId) {
+        self.newest = self.newest.map(|newest| newest.max(id.0));
     }
 
     /// The number of an environment's name, which it keeps whatever becomes of the environment.
@@ -127,7 +165,7 @@ impl Ids {
         cluster: i64,
         kind: &Kind,
     ) -> rusqlite::Result<i64> {
-        if let Some(id) = self.kinds.get(&(cluster, kind.clone())) {
+        if let Some(id) = self.kinds.by_cluster.get(&cluster).and_then(|kinds| kinds.get(kind)) {
             return Ok(*id);
         }
         let key = params![cluster, kind.group, kind.kind];
@@ -138,10 +176,11 @@ impl Ids {
             Some(id) => id,
             None => connection.prepare_cached(insert)?.insert(key)?,
         };
-        if self.kinds.len() >= KINDS_MAX {
-            self.kinds.clear();
+        if self.kinds.size >= KINDS_MAX {
+            self.kinds = Kinds::default();
         }
-        self.kinds.insert((cluster, kind.clone()), id);
+        self.kinds.by_cluster.entry(cluster).or_default().insert(kind.clone(), id);
+        self.kinds.size += 1;
         Ok(id)
     }
 
@@ -211,8 +250,9 @@ impl Ids {
         Ok(())
     }
 
-    pub(super) fn far(&mut self, connection: &Connection, far: FarEnd) -> rusqlite::Result<i64> {
-        if let Some(id) = self.far.get(&far) {
+    pub(super) fn far(&mut self, connection: &Connection, far: FarEnd<'_>) -> rusqlite::Result<i64> {
+        let known: &HashMap<FarEnd<'_>, i64> = &self.far;
+        if let Some(id) = known.get(&far) {
             return Ok(*id);
         }
         let columns = params![far.kind, PackedUid(&far.uid), far.namespace, far.name];
@@ -231,7 +271,7 @@ impl Ids {
         if self.far.len() >= FAR_MAX {
             self.far.clear();
         }
-        self.far.insert(far, id);
+        self.far.insert(far.into_owned(), id);
         Ok(id)
     }
 }

@@ -10,7 +10,7 @@ use std::hash::{Hash, Hasher};
 use rusqlite::params;
 
 use super::columns::OPEN;
-use super::context::Apply;
+use super::context::{Apply, Newcomer};
 use strandline_model::ResourceId;
 use strandline_object::Object;
 use strandline_relations::container_images::{Running, images};
@@ -67,7 +67,22 @@ pub(super) fn declare(at: &mut Apply<'_>, id: ResourceId, found: &Imaged) -> rus
     for image in &found.images {
         wanted.insert(at.ids.image(at.connection, image, at.lines)?);
     }
-    replace(at, id, &wanted)
+    replace(at, id, &wanted)?;
+    if let Some(newcomer) = at.newcomer.as_mut().filter(|newcomer| newcomer.id == id) {
+        newcomer.images = wanted;
+    }
+    Ok(())
+}
+
+/// Notes the images of a newcomer where it belongs in the end: there was no other time at which it could have had them.
+pub(super) fn note_newcomer(at: &mut Apply<'_>) {
+    let Some(Newcomer { id, images }) = at.newcomer.take() else { return };
+    debug_assert!(at.activity.own.is_some_and(|(own, _)| own == id), "who is new is who the record is about");
+    for &environment in &at.activity.environments {
+        for &image in &images {
+            at.lines.add_image_of(environment, image);
+        }
+    }
 }
 
 /// Whether an object would have images if its status did not have them ended.
@@ -85,6 +100,9 @@ fn current(at: &Apply<'_>, id: ResourceId) -> rusqlite::Result<BTreeSet<i64>> {
 
 fn replace(at: &mut Apply<'_>, id: ResourceId, wanted: &BTreeSet<i64>) -> rusqlite::Result<()> {
     let current = at.had(id, |at| current(at, id))?;
+    if current == *wanted {
+        return Ok(());
+    }
     let close =
         "UPDATE image_use SET to_offset = ?3 WHERE image_id = ?2 AND resource_id = ?1 AND to_offset = ?4";
     let mut statement = at.connection.prepare_cached(close)?;
@@ -95,7 +113,9 @@ fn replace(at: &mut Apply<'_>, id: ResourceId, wanted: &BTreeSet<i64>) -> rusqli
         "INSERT INTO image_use (image_id, resource_id, from_offset, to_offset) VALUES (?2, ?1, ?3, ?4)";
     let mut statement = at.connection.prepare_cached(open)?;
     for image in wanted.difference(&current) {
-        at.lines.add_user(id, at.offset);
+        if !at.is_new(id) {
+            at.lines.add_user(id, at.offset);
+        }
         statement.execute(params![id, image, at.offset, OPEN])?;
     }
     Ok(())

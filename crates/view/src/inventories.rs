@@ -13,6 +13,9 @@ use strandline_model::ResourceId;
 /// Finds a resource by exactly these marks from here on; whether they changed is known from the digest of its links.
 pub(super) fn declare(at: &Apply<'_>, id: ResourceId, marks: &BTreeSet<String>) -> rusqlite::Result<()> {
     let current = at.had(id, |at| current(at, id))?;
+    if current == *marks {
+        return Ok(());
+    }
     let delete = "DELETE FROM inventory_mark WHERE resource_id = ?1 AND mark = ?2";
     let insert = "INSERT INTO inventory_mark (cluster_id, mark, resource_id)
         SELECT cluster_id, ?2, id FROM resource WHERE id = ?1";

@@ -8,7 +8,7 @@ use rusqlite::{Connection, params};
 
 use super::addresses::{Address, address};
 use super::context::Apply;
-use strandline_model::ResourceId;
+use strandline_model::{Labels, ResourceId};
 use strandline_relations::numbered;
 
 /// The label that everything carries, so that what asks for no value finds all of a place.
@@ -118,6 +118,11 @@ pub(super) fn file(at: &Apply<'_>, kind: i64, name: &str) -> rusqlite::Result<()
     Ok(())
 }
 
+/// Whether a selector looks for a kind, or ever did.
+pub(super) fn is_sought(at: &Apply<'_>, kind: i64) -> rusqlite::Result<bool> {
+    Ok(!at.ids.sought.of(at.connection, kind)?.0.is_empty())
+}
+
 /// The number by which a target that asks for a label is found; never zero, which stands for one that asks for none.
 pub(super) fn anchor((name, value): (&str, &str)) -> i64 {
     i64::from(half(&[&(name.len() as u64).to_le_bytes(), name.as_bytes(), value.as_bytes()])) + 1
@@ -134,15 +139,20 @@ fn half(parts: &[&[u8]]) -> u32 {
     u32::from_le_bytes(first)
 }
 
-/// Finds a resource by exactly these labels from here on; returns whether any changed. The caller stores them.
+/// Finds a resource by exactly these labels from here on; returns whether any changed. The caller stores them, and gives what it had
+/// stored before.
 pub(super) fn declare(
     at: &Apply<'_>,
     id: ResourceId,
+    before: Option<&[u8]>,
     labels: &BTreeMap<String, String>,
 ) -> rusqlite::Result<bool> {
-    let before = at.had(id, |at| of(at, id))?;
+    let before = before.map(|before| at.ids.label_names.decode(at.connection, before)).transpose()?;
     if before.as_ref() == Some(labels) {
         return Ok(false);
+    }
+    if !is_sought(at, address(at, id)?.kind_id)? {
+        return Ok(true);
     }
     let before = before.map(|labels| with_series(at, id, labels)).transpose()?;
     move_labels(at, id, before.as_ref(), Some(&with_series(at, id, labels.clone())?))?;
@@ -183,13 +193,16 @@ fn move_places(
 }
 
 /// The labels of a resource; none where it is not there.
-pub(super) fn of(at: &Apply<'_>, id: ResourceId) -> rusqlite::Result<Option<BTreeMap<String, String>>> {
+pub(super) fn of(at: &Apply<'_>, id: ResourceId) -> rusqlite::Result<Option<Arc<Labels>>> {
+    if let Some((_, labels)) = at.labels.as_ref().filter(|(own, _)| *own == id) {
+        return Ok(Some(labels.clone()));
+    }
     let sql = "SELECT labels FROM resource WHERE id = ?1";
     let mut statement = at.connection.prepare_cached(sql)?;
     let mut rows = statement.query([id])?;
     let row = rows.next()?.ok_or(rusqlite::Error::QueryReturnedNoRows)?;
     let labels = row.get_ref("labels")?.as_blob_or_null()?;
-    labels.map(|labels| at.ids.label_names.decode(at.connection, labels)).transpose()
+    labels.map(|labels| at.ids.label_names.decode(at.connection, labels).map(Arc::new)).transpose()
 }
 
 /// The same with the stem of its name, where it is one of a series, under [`SERIES`].
@@ -197,7 +210,7 @@ pub(super) fn searchable(
     at: &Apply<'_>,
     id: ResourceId,
 ) -> rusqlite::Result<Option<BTreeMap<String, String>>> {
-    of(at, id)?.map(|labels| with_series(at, id, labels)).transpose()
+    of(at, id)?.map(|labels| with_series(at, id, Arc::unwrap_or_clone(labels))).transpose()
 }
 
 fn with_series(

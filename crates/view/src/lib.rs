@@ -46,6 +46,7 @@ pub mod ruleset;
 pub mod search_lines;
 mod segment;
 mod selectors;
+mod several;
 mod status;
 mod tallies;
 

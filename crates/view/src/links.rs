@@ -1,13 +1,15 @@
 //! What a resource carries that links it to others: its labels, its edges, and the marks of inventories.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::cell::OnceCell;
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
 
 use rusqlite::{OptionalExtension, params};
 
 use super::context::{Apply, Rules};
 use super::images::Imaged;
 use super::{catalog, edges, feed, images, inventories, labels, selectors};
-use strandline_model::{Inventory, ResourceId};
+use strandline_model::{Inventory, Labels, ResourceId};
 use strandline_object::Object;
 use strandline_object::gitops_marks::{managed_marks, marks};
 use strandline_relations::{EdgeRef, UNREAD, annotations_read};
@@ -44,8 +46,8 @@ pub(super) struct Carried {
     images: i64,
     /// A digest of what is asked of it.
     spec: Option<i64>,
-    /// None where it carried the same before, so that nobody will ask.
-    found: Option<FoundLinks>,
+    /// Not found yet where it carried the same before, so that hardly anybody will ask.
+    found: OnceCell<FoundLinks>,
 }
 
 impl Carried {
@@ -60,14 +62,38 @@ impl Carried {
         let managed = object.map(managed_marks).unwrap_or_default();
         let marks = inventories.iter().map(Inventory::to_string).chain(managed).collect();
         let (links, images) = (source(rules, object, &marks), images::status_digest(object));
-        let found = (!known.has(id, (links, images))).then(|| FoundLinks::of(object, rules));
+        let found = match known.has(id, (links, images)) {
+            true => OnceCell::new(),
+            false => OnceCell::from(FoundLinks::of(object, rules)),
+        };
         Carried { marks, links, images, spec: object.and_then(feed::spec_digest), found }
+    }
+
+    /// What its object, given by its body, carries. The view may hold less than was known to whoever read: what was deleted
+    /// comes again, or an attempt failed.
+    fn found(&self, body: &str, rules: Rules<'_>) -> &FoundLinks {
+        self.found.get_or_init(|| FoundLinks::of(Object::parse(body).ok().as_ref(), rules))
+    }
+
+    /// What is to be kept of its object.
+    pub(super) fn kept(&self, at: &Apply<'_>, body: &str) -> rusqlite::Result<Kept> {
+        let found = self.found(body, at.rules);
+        Ok(Kept {
+            labels: Some(at.ids.label_names.encode(at.connection, &found.labels)?),
+            links: Some(self.links),
+            images: self.kept_images(found),
+            spec: self.spec,
+        })
+    }
+
+    fn kept_images(&self, found: &FoundLinks) -> Option<i64> {
+        found.images.has_any.then_some(self.images)
     }
 }
 
 /// What an object carries.
 struct FoundLinks {
-    labels: BTreeMap<String, String>,
+    labels: Arc<Labels>,
     edges: Vec<EdgeRef>,
     images: Imaged,
     /// Whether it may change what is known of its cluster, or declare an environment.
@@ -78,7 +104,7 @@ impl FoundLinks {
     fn of(object: Option<&Object<'_>>, rules: Rules<'_>) -> Self {
         let relations = &rules.set.relations;
         FoundLinks {
-            labels: object.map(labels_of).unwrap_or_default(),
+            labels: Arc::new(object.map(labels_of).unwrap_or_default()),
             edges: object.map(|object| strandline_relations::edges(object, relations)).unwrap_or_default(),
             images: Imaged::of(object),
             is_declaring: object.is_none_or(catalog::is_declaring),
@@ -94,7 +120,8 @@ pub(super) fn declare(
     carried: &Carried,
     body: &str,
 ) -> rusqlite::Result<Option<Relinked>> {
-    let before = at.had(id, |at| Kept::read(at, id))?;
+    // The row of a newcomer had all of it from the start.
+    let before = if at.is_new(id) { Kept::default() } else { Kept::read(at, id)? };
     at.activity.set_spec(before.spec, carried.spec);
     let respecified = before.links != Some(carried.links);
     if !respecified && before.images.is_none_or(|images| images == carried.images) {
@@ -103,30 +130,23 @@ pub(super) fn declare(
         }
         return Ok(None);
     }
-    // The view may hold less than was known to whoever read: what was deleted comes again, or an attempt failed.
-    let read;
-    let found = match &carried.found {
-        Some(found) => found,
-        None => {
-            read = FoundLinks::of(Object::parse(body).ok().as_ref(), at.rules);
-            &read
-        }
-    };
+    let found = carried.found(body, at.rules);
     images::declare(at, id, &found.images)?;
-    let images = found.images.has_any.then_some(carried.images);
     if !respecified {
-        Kept { images, spec: carried.spec, ..before }.write(at, id)?;
+        Kept { images: carried.kept_images(found), spec: carried.spec, ..before }.write(at, id)?;
         return Ok(None);
     }
-    let relabelled = labels::declare(at, id, &found.labels)?;
-    let labels = Some(at.ids.label_names.encode(at.connection, &found.labels)?);
-    Kept { labels, links: Some(carried.links), images, spec: carried.spec }.write(at, id)?;
+    let relabelled = labels::declare(at, id, before.labels.as_deref(), &found.labels)?;
+    if !at.is_new(id) {
+        carried.kept(at, body)?.write(at, id)?;
+    }
+    at.labels = Some((id, found.labels.clone()));
     inventories::declare(at, id, &carried.marks)?;
     if found.is_declaring {
-        let object = Object::parse(body).ok();
-        catalog::declare(at, id, object.as_ref())?;
         // What it declares may look where it is itself.
         at.newcomer = None;
+        let object = Object::parse(body).ok();
+        catalog::declare(at, id, object.as_ref())?;
     }
     let mut relinked = Relinked { owned: edges::declare(at, id, &found.edges)? };
     relinked.owned.extend(selectors::declare(at, id, &found.edges)?);
@@ -136,7 +156,7 @@ pub(super) fn declare(
     Ok(Some(relinked))
 }
 
-fn labels_of(object: &Object<'_>) -> BTreeMap<String, String> {
+fn labels_of(object: &Object<'_>) -> Labels {
     let labels = object.metadata.labels.iter();
     labels.map(|(name, value)| (name.to_string(), value.to_string())).collect()
 }
@@ -192,15 +212,15 @@ pub(super) fn withdraw(at: &mut Apply<'_>, id: ResourceId) -> rusqlite::Result<R
 
 /// What is kept of a resource's object, to know what is new in the next; nothing once it is gone.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Kept {
+pub(super) struct Kept {
     /// Its labels, as their column has them.
-    labels: Option<Vec<u8>>,
+    pub(super) labels: Option<Vec<u8>>,
     /// A digest of all from which its links are found.
-    links: Option<i64>,
+    pub(super) links: Option<i64>,
     /// A digest of the images in its status; none where no status could give it any.
-    images: Option<i64>,
+    pub(super) images: Option<i64>,
     /// A digest of what is asked of it.
-    spec: Option<i64>,
+    pub(super) spec: Option<i64>,
 }
 
 impl Kept {

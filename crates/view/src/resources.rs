@@ -1,11 +1,13 @@
 //! Resources and their versions.
 
+use std::collections::BTreeSet;
+
 use rusqlite::params;
 
 use super::addresses::Address;
 use super::columns::OPEN;
-use super::context::{Apply, Rules};
-use super::links::{self, Carried, Known, Relinked};
+use super::context::{Apply, Newcomer, Rules};
+use super::links::{self, Carried, Kept, Known, Relinked};
 use super::presence::{Presence, last_version};
 use strandline_health_lua::Judge;
 use strandline_model::{DeletionCause, Health, ResourceId, ResourceKey, Timestamp, Uid, Verdict};
@@ -80,7 +82,7 @@ pub(super) fn applied(
 ) -> rusqlite::Result<Applied> {
     let before = close(at, id)?;
     if before.presence == Presence::Absent {
-        introduce(at, id, key, uid, state.created_at)?;
+        introduce(at, id, key, uid, (state, body))?;
     }
     open(at, id, &before, Some(state.verdict.health), &state.verdict, state.terminating)?;
     let relinked = links::declare(at, id, &state.carried, body)?;
@@ -117,16 +119,29 @@ fn introduce(
     id: ResourceId,
     key: &ResourceKey,
     uid: &Uid,
-    created_at: Option<Timestamp>,
+    (state, body): (&State, &str),
 ) -> rusqlite::Result<()> {
     let cluster = at.ids.cluster(at.connection, &key.cluster)?;
     let kind = at.ids.kind(at.connection, cluster, &key.kind)?;
-    let sql = "INSERT OR IGNORE INTO resource (id, cluster_id, kind_id, namespace, name, uid, created_at)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
-    let row = params![id, cluster, kind, key.namespace, key.name, PackedUid(uid.as_str()), created_at];
+    let Kept { labels, links, images, spec } = state.carried.kept(at, body)?;
+    let sql = "INSERT OR IGNORE INTO resource (id, cluster_id, kind_id, namespace, name, uid, created_at, labels, links, images, spec)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
+    let row = params![
+        id,
+        cluster,
+        kind,
+        key.namespace,
+        key.name,
+        PackedUid(uid.as_str()),
+        state.created_at,
+        labels,
+        links,
+        images,
+        spec,
+    ];
     if at.connection.prepare_cached(sql)?.execute(row)? > 0 {
         at.lines.add_resource(id);
-        at.newcomer = Some(id);
+        at.newcomer = Some(Newcomer { id, images: BTreeSet::new() });
         let ResourceKey { kind: name_of_kind, namespace, name, .. } = key.clone();
         let uid = uid.as_str().to_owned();
         let address = Address { cluster, kind_id: kind, kind: name_of_kind, namespace, name, uid };
@@ -136,8 +151,9 @@ fn introduce(
 }
 
 /// Ends the last version of a resource, and returns what it was.
-fn close(at: &Apply<'_>, id: ResourceId) -> rusqlite::Result<Former> {
-    let Some(last) = last_version(at, id)? else {
+fn close(at: &mut Apply<'_>, id: ResourceId) -> rusqlite::Result<Former> {
+    let last = if at.ids.is_newer(at.connection, id)? { None } else { last_version(at, id)? };
+    let Some(last) = last else {
         return Ok(Former { presence: Presence::Absent, health_since: at.observed_at });
     };
     let sql = "UPDATE version SET to_offset = ?3 WHERE resource_id = ?1 AND from_offset = ?2";
@@ -154,6 +170,7 @@ fn open(
     verdict: &Verdict,
     terminating: Option<Timestamp>,
 ) -> rusqlite::Result<()> {
+    at.ids.note_newest(id);
     let moved = before.presence != alive.map_or(Presence::Absent, Presence::Present);
     let lasted = if moved { 0 } else { at.observed_at.as_micros() - before.health_since.as_micros() };
     let reason = at.ids.words.text(at.connection, &verdict.reason)?;

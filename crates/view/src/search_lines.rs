@@ -66,7 +66,9 @@ pub(super) struct SearchLines {
     images: BTreeSet<i64>,
     /// Bits of resources by environment and block.
     members: Members,
-    /// Resources that may have images in environments from an offset on, where they had them not before.
+    /// Bits of images by environment and block …
+    images_of: Members,
+    /// … and resources that may have images in environments from an offset on, where they had them not before.
     users: BTreeMap<ResourceId, Offset>,
 }
 
@@ -87,6 +89,11 @@ impl SearchLines {
     /// Notes an image that is new.
     pub(super) fn add_image(&mut self, id: i64) {
         self.images.insert(block_of(id));
+    }
+
+    /// Notes an image that something has which belongs to an environment.
+    pub(super) fn add_image_of(&mut self, environment: i64, image: i64) {
+        add(&mut self.images_of, environment, image);
     }
 
     /// Notes a resource that came to have an image, or to belong to an environment with those that it has, at an offset.
@@ -117,7 +124,8 @@ impl SearchLines {
         for block in std::mem::take(&mut self.images) {
             write_grown(connection, IMAGES, block)?;
         }
-        let images = images_of(connection, std::mem::take(&mut self.users))?;
+        let mut images = std::mem::take(&mut self.images_of);
+        add_images_of(connection, std::mem::take(&mut self.users), &mut images)?;
         add_members(connection, "search_members", std::mem::take(&mut self.members))?;
         add_members(connection, "image_members", images)
     }
@@ -127,22 +135,26 @@ fn add(members: &mut Members, environment: i64, number: i64) {
     *members.entry((environment, block_of(number))).or_default() |= bit_of(number);
 }
 
-/// The images that resources had in environments at any time from an offset on. What ended before is not read, so that a
+/// Adds the images that resources had in environments at any time from an offset on. What ended before is not read, so that a
 /// change costs the same whatever came before it.
-fn images_of(connection: &Connection, users: BTreeMap<ResourceId, Offset>) -> rusqlite::Result<Members> {
+fn add_images_of(
+    connection: &Connection,
+    users: BTreeMap<ResourceId, Offset>,
+    members: &mut Members,
+) -> rusqlite::Result<()> {
     let sql = "SELECT m.environment_id, u.image_id FROM image_use u INDEXED BY image_use_by_resource
         CROSS JOIN membership m INDEXED BY membership_by_resource
             ON m.resource_id = u.resource_id AND m.to_offset > ?2
         WHERE u.resource_id = ?1 AND u.to_offset > ?2
             AND max(u.from_offset, m.from_offset) < min(u.to_offset, m.to_offset)";
-    let (mut statement, mut members) = (connection.prepare_cached(sql)?, Members::new());
+    let mut statement = connection.prepare_cached(sql)?;
     for (id, since) in users {
         let mut rows = statement.query(params![id, since])?;
         while let Some(row) = rows.next()? {
-            add(&mut members, row.get("environment_id")?, row.get("image_id")?);
+            add(members, row.get("environment_id")?, row.get("image_id")?);
         }
     }
-    Ok(members)
+    Ok(())
 }
 
 fn add_members(connection: &Connection, table: &str, members: Members) -> rusqlite::Result<()> {

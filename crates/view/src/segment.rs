@@ -41,7 +41,7 @@ pub(super) struct SegmentTable {
     /// Reads the last segment of `?1`: its `start`, how many rows it took (`row_count`), how many of them first
     /// (`first_count`), and how many have ended (`ended_count`), where that matters.
     pub(super) last: &'static str,
-    /// Adds a row.
+    /// Adds a row; empty where several rows are written at a time.
     pub(super) open: &'static str,
     /// Ends an open row, given its key.
     pub(super) close: &'static str,
@@ -85,6 +85,11 @@ impl Segment {
         let taken = rows - first + room.end * ended;
         Segment { start, room: room.besides * least + room.each * first - taken }
     }
+
+    /// Whether the next row begins another. A segment begins with an offset, and the offset with it.
+    fn is_full(&self, offset: Offset) -> bool {
+        self.room <= 0 && self.start != offset.as_i64()
+    }
 }
 
 /// Writes rows into segments, and remembers the last ones.
@@ -127,8 +132,9 @@ impl Segments {
         owner: i64,
         columns: &[&dyn ToSql],
     ) -> rusqlite::Result<()> {
-        self.reserve(now, table, owner)?;
-        self.write(now.connection, table, owner, (now.offset, OPEN), columns)
+        let segment = self.with_room(now, table, owner)?;
+        execute(now.connection, table.open, (owner, segment), (now.offset, OPEN), columns)?;
+        Ok(())
     }
 
     /// Whether the next row of an owner begins a segment.
@@ -139,37 +145,42 @@ impl Segments {
         owner: i64,
     ) -> rusqlite::Result<bool> {
         let last = self.last(now.connection, table, owner)?;
-        // A segment begins with an offset, and the offset with it.
-        Ok(last.is_none_or(|last| last.room <= 0 && last.start != now.offset.as_i64()))
+        Ok(last.is_none_or(|last| last.is_full(now.offset)))
     }
 
     /// Makes room for a row that holds from here on. It is written before the next segment begins, which takes it over.
-    pub(super) fn reserve(&mut self, now: Now<'_>, table: &SegmentTable, owner: i64) -> rusqlite::Result<()> {
+    /// Returns where its segment began.
+    pub(super) fn reserve(
+        &mut self,
+        now: Now<'_>,
+        table: &SegmentTable,
+        owner: i64,
+    ) -> rusqlite::Result<i64> {
+        Ok(self.with_room(now, table, owner)?.start)
+    }
+
+    /// The segment of a row that holds from here on, which has room for it.
+    fn with_room(&mut self, now: Now<'_>, table: &SegmentTable, owner: i64) -> rusqlite::Result<Segment> {
         let mut segment = match self.last(now.connection, table, owner)? {
-            Some(last) if !self.is_full(now, table, owner)? => last,
+            Some(last) if !last.is_full(now.offset) => last,
             last => self.begin(now, table, owner, last)?,
         };
         segment.room += table.room_of_a_row(segment, now.offset.as_i64());
         debug_assert!(segment.room >= 0, "a segment of {} takes more than it has room for", table.name);
         self.remember(table, owner, segment);
-        Ok(())
+        Ok(segment)
     }
 
-    /// Writes a row for which there is room, with the offsets from and up to which it holds.
-    pub(super) fn write(
+    /// Where the last segment of an owner began, which has room for a row that is written now.
+    pub(super) fn start(
         &mut self,
         connection: &Connection,
         table: &SegmentTable,
         owner: i64,
-        (from, to): (Offset, i64),
-        columns: &[&dyn ToSql],
-    ) -> rusqlite::Result<()> {
+    ) -> rusqlite::Result<Option<i64>> {
         let segment = self.last(connection, table, owner)?;
         debug_assert!(segment.is_some(), "a row of {} is written where it has room", table.name);
-        if let Some(segment) = segment {
-            execute(connection, table.open, (owner, segment), (from, to), columns)?;
-        }
-        Ok(())
+        Ok(segment.map(|segment| segment.start))
     }
 
     /// Ends the open row of an owner that has this key; one of this very offset was never to be seen.

@@ -186,8 +186,7 @@ fn selects(selector: &LabelSelector, labels: Option<&BTreeMap<String, String>>) 
 pub(super) fn settle(at: &mut Apply<'_>, id: ResourceId) -> rusqlite::Result<()> {
     let address = address(at, id)?;
     let (kind, namespace) = (address.kind_id, address.namespace.as_str());
-    let sought = "SELECT EXISTS (SELECT 1 FROM selector WHERE far_kind_id = ?1)";
-    if !at.connection.prepare_cached(sought)?.query_row([kind], |row| row.get(0))? {
+    if !labels::is_sought(at, kind)? {
         return Ok(());
     }
     let labels = labels::searchable(at, id)?;

@@ -29,7 +29,7 @@ use strandline_model::{Health, HealthCounts, Timestamp};
 use strandline_sqlite::column::VIEW;
 
 /// One row of health.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct HealthRow {
     state: Option<Health>,
     since: Timestamp,
@@ -81,6 +81,7 @@ pub(super) fn settle(at: &mut Apply<'_>) -> rusqlite::Result<()> {
             continue;
         }
         let moved = state.current().map(HealthRow::shown) != wanted.as_ref().map(HealthRow::shown);
+        at.environments.get_mut(at.connection, environment)?.succeed(wanted.as_ref());
         rows::close(at, environment, moved)?;
         if let Some(row) = wanted {
             rows::open(at, environment, row, moved)?;
@@ -109,11 +110,11 @@ fn judge(at: &mut Apply<'_>, environment: i64) -> rusqlite::Result<Option<Health
     let gap = gap(at.gaps, at.connection, places, &members.kinds)?;
     let known = members.worst;
     // A gap does not end what is known, so that a short one does not make an old trouble look new.
-    let current = state.current();
+    let current = state.current().copied();
     let mut lasts = current.and_then(|current| current.lasts(known, at.observed_at));
     if lasts.is_none() && current.is_some_and(|current| current.known_since == at.observed_at) {
         // What lasts no time does not end what was before it.
-        let before = rows::before(at.connection, environment, at.observed_at)?;
+        let before = state.before(at.connection, environment)?;
         lasts = before.and_then(|before| before.lasts(known, at.observed_at));
     }
     let known_since = lasts.unwrap_or(at.observed_at);
@@ -121,7 +122,7 @@ fn judge(at: &mut Apply<'_>, environment: i64) -> rusqlite::Result<Option<Health
         Some(since) => (Some(Health::Unknown), since, None),
         None => {
             let until = known_since.plus(at.rules.set.progressing_grace);
-            (known, known_since, grace(current, &members, at.observed_at, until))
+            (known, known_since, grace(current.as_ref(), &members, at.observed_at, until))
         }
     };
     Ok(Some(HealthRow { state, since, known, known_since, grace, counts: members.counts }))

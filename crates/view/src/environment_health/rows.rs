@@ -5,10 +5,11 @@ use rusqlite::{Connection, OptionalExtension, params};
 use super::super::columns::{COUNTS, MemberHealth, OPEN, read_counts, write_counts};
 use super::super::context::Apply;
 use super::super::segment::{Carried, SegmentTable, Segments};
+use super::super::several::Several;
 use super::state::{EnvironmentStates, OpenRow, UnwrittenMove};
 use super::{Grace, HealthRow};
-use strandline_model::Timestamp;
-use strandline_sqlite::column::VIEW;
+use strandline_model::{Stored, Timestamp};
+use strandline_sqlite::column::{Count, VIEW};
 
 /// What holds, by time: a question about all environments at one time finds a row of each in few pages. Its only owner is
 /// the log, and a segment is noted with what it took over.
@@ -17,11 +18,7 @@ const HEALTH_BY_TIME: SegmentTable = SegmentTable {
     last: "SELECT s.from_offset AS start, s.taken AS first_count, 0 AS ended_count,
             (SELECT count(*) FROM stretch_health h WHERE h.stretch = s.from_offset) AS row_count
         FROM stretch s WHERE ?1 = 0 ORDER BY s.from_offset DESC LIMIT 1",
-    open:
-        "INSERT OR REPLACE INTO stretch_health (stretch, from_offset, to_offset, environment_id, state, since,
-            known, known_after, grace_state, grace_since, grace_until, rule_set_id,
-            healthy, suspended, progressing, missing, degraded, unknown, no_health)
-        VALUES (?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20)",
+    open: "",
     close: "UPDATE stretch_health SET to_offset = ?3 WHERE stretch = ?2 AND environment_id = ?5 AND to_offset = ?4",
     carry: "INSERT INTO stretch_health
         SELECT ?3, environment_id, from_offset, to_offset, state, since, known, known_after,
@@ -36,6 +33,20 @@ const HEALTH_BY_TIME: SegmentTable = SegmentTable {
 
 /// Who owns that.
 const LOG: i64 = 0;
+
+/// Its columns, as a row has them.
+const COLUMNS: usize = 19;
+pub(super) type Columns = [Option<i64>; COLUMNS];
+
+/// Its rows.
+static HEALTH: Several<COLUMNS> = Several::new(
+    "INSERT OR REPLACE INTO stretch_health (stretch, from_offset, to_offset, environment_id, state, since,
+        known, known_after, grace_state, grace_since, grace_until, rule_set_id,
+        healthy, suspended, progressing, missing, degraded, unknown, no_health)",
+);
+
+/// Rows that have ended and are not written yet, at most.
+const ENDED_MAX: usize = 1_024;
 
 /// The newest row of the environment `?1` that `$from` finds, which ends with the order of segments.
 macro_rules! select_row {
@@ -149,7 +160,14 @@ pub(super) fn close(at: &mut Apply<'_>, environment: i64, moved: bool) -> rusqli
     if open.is_written {
         at.segments.close(at.now(), &HEALTH_BY_TIME, LOG, &[&environment])
     } else {
-        insert(at.connection, at.segments, at.rules.id, environment, &open, at.offset.as_i64())
+        let start = at.segments.start(at.connection, &HEALTH_BY_TIME, LOG)?;
+        let row = columns(start, at.rules.id, environment, &open, at.offset.as_i64());
+        at.environments.ended.push(row);
+        if at.environments.ended.len() < ENDED_MAX {
+            Ok(())
+        } else {
+            write_ended(at.connection, at.environments)
+        }
     }
 }
 
@@ -194,19 +212,29 @@ pub(in super::super) fn write_counts_of_members(
     Ok(())
 }
 
+/// Writes the rows that have ended, in the order of their table.
+fn write_ended(connection: &Connection, environments: &mut EnvironmentStates) -> rusqlite::Result<()> {
+    let mut rows = std::mem::take(&mut environments.ended);
+    rows.sort_unstable_by_key(|[stretch, from, _, environment, ..]| (*stretch, *environment, *from));
+    HEALTH.write(connection, &rows)
+}
+
 fn write_open(
     connection: &Connection,
     environments: &mut EnvironmentStates,
     segments: &mut Segments,
     rule_set: i64,
 ) -> rusqlite::Result<()> {
+    write_ended(connection, environments)?;
+    let mut rows = Vec::new();
     for (environment, state) in environments.unwritten() {
         if let Some(open) = state.open.as_mut().filter(|open| !open.is_written) {
-            insert(connection, segments, rule_set, environment, open, OPEN)?;
+            let start = segments.start(connection, &HEALTH_BY_TIME, LOG)?;
+            rows.push(columns(start, rule_set, environment, open, OPEN));
             open.is_written = true;
         }
     }
-    Ok(())
+    HEALTH.write(connection, &rows)
 }
 
 /// Writes what an environment showed from a move on, as any row says that held since.
@@ -226,29 +254,34 @@ fn insert_move(
     Ok(())
 }
 
-/// Writes a row that held or holds.
-fn insert(
-    connection: &Connection,
-    segments: &mut Segments,
+/// A row that held or holds.
+fn columns(
+    stretch: Option<i64>,
     rule_set: i64,
     environment: i64,
     OpenRow { row, from, .. }: &OpenRow,
     to: i64,
-) -> rusqlite::Result<()> {
+) -> Columns {
     let HealthRow { state, since, known, known_since, grace, counts } = row;
     let grace_state = grace.and_then(|grace| grace.state);
     let (grace_since, grace_until) = grace.map(|grace| (grace.since, grace.until)).unzip();
-    let [healthy, suspended, progressing, missing, degraded, unknown, no_health] = write_counts(*counts);
-    let columns = params![
-        environment,
+    let [state, known, grace_state] = [*state, *known, grace_state].map(|health| health.map(Stored::number));
+    let [grace_since, grace_until] = [grace_since, grace_until].map(|time| time.map(Timestamp::as_micros));
+    let counts = write_counts(*counts).map(|Count(count)| Some(i64::try_from(count).unwrap_or(i64::MAX)));
+    let [healthy, suspended, progressing, missing, degraded, unknown, no_health] = counts;
+    [
+        stretch,
+        Some(from.as_i64()),
+        Some(to),
+        Some(environment),
         state,
-        since,
+        Some(since.as_micros()),
         known,
-        known_since.as_micros() - since.as_micros(),
+        Some(known_since.as_micros() - since.as_micros()),
         grace_state,
         grace_since,
         grace_until,
-        rule_set,
+        Some(rule_set),
         healthy,
         suspended,
         progressing,
@@ -256,6 +289,5 @@ fn insert(
         degraded,
         unknown,
         no_health,
-    ];
-    segments.write(connection, &HEALTH_BY_TIME, LOG, (*from, to), columns)
+    ]
 }

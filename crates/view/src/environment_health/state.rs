@@ -50,6 +50,8 @@ pub(super) struct UnwrittenMove {
 pub(in super::super) struct EnvironmentStates {
     known: HashMap<i64, EnvironmentState>,
     unwritten: BTreeSet<i64>,
+    /// Rows that have ended, which are written several at a time.
+    pub(super) ended: Vec<rows::Columns>,
 }
 
 /// One environment.
@@ -58,6 +60,9 @@ pub(super) struct EnvironmentState {
     pub(super) tallies: Tallies,
     pub(super) open: Option<OpenRow>,
     pub(super) unwritten_move: Option<UnwrittenMove>,
+    /// The last row by which its health was not known since it is known now, as long as it is the same environment; none before
+    /// that is asked for.
+    before: Option<Option<HealthRow>>,
     /// Where it looks, and none where there is no such environment; none before that is asked for.
     places: Option<Option<Vec<Place>>>,
 }
@@ -75,6 +80,7 @@ impl EnvironmentStates {
                 tallies: tallies(connection, environment)?,
                 open: rows::current(connection, environment)?,
                 unwritten_move: None,
+                before: None,
                 places: None,
             }),
         })
@@ -123,6 +129,27 @@ impl EnvironmentState {
     /// Its health as it is shown.
     pub(super) fn current(&self) -> Option<&HealthRow> {
         self.open.as_ref().map(|open| &open.row)
+    }
+
+    /// Notes the row that is to come after the one that holds.
+    pub(super) fn succeed(&mut self, next: Option<&HealthRow>) {
+        match (self.current(), next) {
+            (_, None) => self.before = Some(None),
+            (Some(last), Some(next)) if last.known_since != next.known_since => self.before = Some(Some(*last)),
+            _ => {}
+        }
+    }
+
+    /// The last row by which its health was not known since it is known now.
+    pub(super) fn before(
+        &mut self,
+        connection: &Connection,
+        environment: i64,
+    ) -> rusqlite::Result<Option<HealthRow>> {
+        if let (None, Some(current)) = (self.before, self.current()) {
+            self.before = Some(rows::before(connection, environment, current.known_since)?);
+        }
+        Ok(self.before.flatten())
     }
 
     /// Where it looks; none where there is no such environment.

@@ -9,7 +9,7 @@ use super::super::columns::{MemberHealth, OPEN};
 use super::super::context::Apply;
 use super::super::segment::{Carried, SegmentTable};
 use super::super::{environment_health, labels};
-use strandline_model::{Health, Labels, ResourceId};
+use strandline_model::{Health, Kind, Labels, ResourceId};
 use strandline_sqlite::column::{Json, VIEW};
 
 /// What belongs to environments, by environment.
@@ -82,20 +82,18 @@ pub(super) fn current(at: &Apply<'_>, id: ResourceId) -> rusqlite::Result<Belong
 }
 
 /// The targets that are found by a resource's marks, and in the target's namespace if that has one, or as that namespace itself. The order
-/// is given because a resource has few marks, and a cluster can have thousands of targets.
-const BY_MARK: &str = r#"SELECT t.environment_id, t.labels FROM resource r
-    CROSS JOIN inventory_mark i ON i.resource_id = r.id
-    CROSS JOIN target t ON t.cluster_id = r.cluster_id AND t.inventory = i.mark AND (t.namespace IN ('', r.namespace)
-        OR (t.namespace = r.name AND r.kind_id = (SELECT id FROM kind
-            WHERE cluster_id = r.cluster_id AND "group" = '' AND kind = 'Namespace')))
-    WHERE r.id = ?1"#;
+/// is given because a resource has few marks, and a cluster can have thousands of targets. `?1` is the resource, `?2` and `?3` are
+/// its cluster and namespace, and `?4` is the namespace that it is itself.
+const BY_MARK: &str = "SELECT t.environment_id, t.labels FROM inventory_mark i
+    CROSS JOIN target t ON t.cluster_id = ?2 AND t.inventory = i.mark AND t.namespace IN ('', ?3, ?4)
+    WHERE i.resource_id = ?1";
 
 /// Environments of which a target matches a resource, which it does when none of its labels is missing from that. What is
 /// in no namespace is found by an inventory only.
 pub(super) fn matching(at: &Apply<'_>, id: ResourceId) -> rusqlite::Result<BTreeSet<i64>> {
     let own = labels::of(at, id)?.unwrap_or_default();
     let mut found = BTreeSet::new();
-    let Address { cluster, namespace, .. } = &*address(at, id)?;
+    let Address { cluster, namespace, name, kind, .. } = &*address(at, id)?;
     if !namespace.is_empty() {
         let place = (*cluster, namespace.as_str());
         at.ids.targets.matching(at.connection, place, &own, |environment| {
@@ -103,7 +101,8 @@ pub(super) fn matching(at: &Apply<'_>, id: ResourceId) -> rusqlite::Result<BTree
         })?;
     }
     let mut by_mark = at.connection.prepare_cached(BY_MARK)?;
-    let mut rows = by_mark.query([id])?;
+    let itself = if *kind == Kind::new("", "Namespace") { name } else { namespace };
+    let mut rows = by_mark.query(params![id, cluster, namespace, itself])?;
     while let Some(row) = rows.next()? {
         let Json(wanted) = VIEW.get::<Json<Labels>>(row, "target.labels")?;
         if wanted.iter().all(|(name, value)| own.get(name) == Some(value)) {

@@ -1,7 +1,7 @@
 //! Where environments look, as the view's writer remembers it: whatever comes asks in its namespace.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use rusqlite::{Connection, params};
@@ -13,8 +13,13 @@ use strandline_sqlite::column::{Json, VIEW};
 /// The most targets that are kept in memory, and as many namespaces.
 const TARGETS_MAX: usize = 65_536;
 
-/// The targets in one namespace of a cluster that ask for no inventory, by their anchors.
-type Anchored = HashMap<i64, Vec<(i64, Labels)>>;
+/// The targets in one namespace of a cluster that ask for no inventory.
+#[derive(Debug, Default)]
+struct Anchored {
+    /// The names of the labels that are their anchors, which are few.
+    names: BTreeSet<String>,
+    by_anchor: HashMap<i64, Vec<(i64, Labels)>>,
+}
 
 /// Targets by cluster and namespace, as far as they were asked for.
 #[derive(Debug, Default)]
@@ -41,11 +46,12 @@ impl Targets {
         mut pass: impl FnMut(i64),
     ) -> rusqlite::Result<()> {
         let targets = self.at(connection, cluster, namespace)?;
-        if targets.is_empty() {
+        if targets.by_anchor.is_empty() {
             return Ok(());
         }
-        for anchor in own.iter().map(|(name, value)| labels::anchor((name, value))).chain([0]) {
-            for (environment, wanted) in targets.get(&anchor).into_iter().flatten() {
+        let own_anchors = own.iter().filter(|(name, _)| targets.names.contains(*name));
+        for anchor in own_anchors.map(|(name, value)| labels::anchor((name, value))).chain([0]) {
+            for (environment, wanted) in targets.by_anchor.get(&anchor).into_iter().flatten() {
                 if wanted.iter().all(|(name, value)| own.get(name) == Some(value)) {
                     pass(*environment);
                 }
@@ -63,10 +69,15 @@ impl Targets {
             WHERE cluster_id = ?1 AND inventory = '' AND namespace = ?2";
         let mut statement = connection.prepare_cached(sql)?;
         let mut rows = statement.query(params![cluster, namespace])?;
-        let (mut targets, mut size) = (Anchored::new(), 1);
+        let (mut targets, mut size) = (Anchored::default(), 1);
         while let Some(row) = rows.next()? {
-            let Json(wanted) = VIEW.get(row, "target.labels")?;
-            targets.entry(row.get("anchor")?).or_default().push((row.get("environment_id")?, wanted));
+            let Json(wanted): Json<Labels> = VIEW.get(row, "target.labels")?;
+            targets.names.extend(wanted.keys().next().cloned());
+            targets
+                .by_anchor
+                .entry(row.get("anchor")?)
+                .or_default()
+                .push((row.get("environment_id")?, wanted));
             size += 1;
         }
         if known.size + size > TARGETS_MAX {
