@@ -30,5 +30,6 @@ pub(super) async fn allowed(state: AppState, request: Request) -> Result<Respons
     let (at, job) = (read.at(), access::job(&mut read));
     read.finish()?;
     let (job, id) = (job?, access::agent_id(&request)?);
-    respond::json(&request, &access::decision(&state, &request, at, id, job).await?)
+    let decided = access::decision(&state, &request, at, id, job).await?;
+    respond::json(&request, &serde_json::to_value(&decided).map_err(Problem::internal)?)
 }

@@ -1,14 +1,12 @@
 //! Lists across environments in other forms than JSON: as CSV for spreadsheets, as Atom feeds for readers of these.
 
-use serde::Serialize;
-
 use super::atom::{self, Source};
 use super::csv;
 use crate::http::params::AT;
 use crate::http::problem::Problem;
 use crate::http::request::Request;
 use crate::http::respond::{self, Response};
-use strandline_protocol::Page;
+use strandline_protocol::{JsonAnswer, Page};
 use strandline_syntax::keywords;
 
 /// The form of a list.
@@ -28,7 +26,7 @@ keywords!(
 );
 
 /// An item of such a list.
-pub(super) trait Exported: Serialize {
+pub(super) trait Exported {
     /// What a feed of them is called, and in its id.
     const FEED: (&'static str, &'static str);
     /// The header of CSV.
@@ -42,7 +40,10 @@ pub(super) trait Exported: Serialize {
 }
 
 /// A page in the form that was asked for.
-pub(super) fn page<T: Exported>(request: &Request, form: Form, found: &Page<T>) -> Result<Response, Problem> {
+pub(super) fn page<T: Exported>(request: &Request, form: Form, found: &Page<T>) -> Result<Response, Problem>
+where
+    Page<T>: JsonAnswer,
+{
     let (media, text) = match form {
         Form::Json => return respond::page(request, found),
         Form::Csv => ("text/csv; charset=utf-8", csv::text(T::COLUMNS, found.items.iter().map(T::cells))),

@@ -12,7 +12,7 @@ use super::context::Context;
 use super::params::{AT, CONTINUE, Parameter};
 use super::problem::Problem;
 use super::request::Request;
-use strandline_protocol::{Page, PageMetadata, ProblemDocument};
+use strandline_protocol::{JsonAnswer, Page, PageMetadata, ProblemDocument};
 
 /// An answer; its body's type is warp's own and has no name outside of it.
 pub type Response = warp::reply::Response;
@@ -80,7 +80,7 @@ fn holds(header: &str, tag: &str) -> bool {
 }
 
 /// JSON.
-pub fn json<T: Serialize>(request: &Request, value: &T) -> Result<Response, Problem> {
+pub fn json<T: JsonAnswer>(request: &Request, value: &T) -> Result<Response, Problem> {
     Ok(tagged(&request.context, "application/json", json_text(value).map_err(Problem::internal)?))
 }
 
@@ -88,11 +88,11 @@ pub fn json<T: Serialize>(request: &Request, value: &T) -> Result<Response, Prob
 const BUFFER_MAX: usize = 64 * 1024;
 
 /// A value as a line of JSON. It is written to a buffer that a thread has already, and copied out once its size is known.
-fn json_text<T: Serialize>(value: &T) -> serde_json::Result<Bytes> {
+fn json_text<T: JsonAnswer>(value: &T) -> serde_json::Result<Bytes> {
     thread_local!(static BUFFER: Cell<Vec<u8>> = const { Cell::new(Vec::new()) });
     let mut buffer = BUFFER.take();
     buffer.clear();
-    serde_json::to_writer(&mut buffer, value)?;
+    value.write_json(&mut buffer)?;
     buffer.push(b'\n');
     if buffer.len() > BUFFER_MAX {
         return Ok(Bytes::from(buffer));
@@ -103,12 +103,15 @@ fn json_text<T: Serialize>(value: &T) -> serde_json::Result<Bytes> {
 }
 
 /// A page of a list, with the address of the next one.
-pub fn page<T: Serialize>(request: &Request, page: &Page<T>) -> Result<Response, Problem> {
+pub fn page<T>(request: &Request, page: &Page<T>) -> Result<Response, Problem>
+where
+    Page<T>: JsonAnswer,
+{
     leading_on(request, page, &page.metadata)
 }
 
 /// JSON that holds a page of something, with the address of the next one.
-pub fn leading_on<T: Serialize>(
+pub fn leading_on<T: JsonAnswer>(
     request: &Request,
     value: &T,
     metadata: &PageMetadata,

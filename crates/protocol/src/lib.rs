@@ -8,6 +8,7 @@ mod diff;
 mod feed;
 mod graph;
 mod health;
+mod json;
 mod login;
 mod object_text;
 mod onset;
@@ -34,6 +35,7 @@ pub use graph::{
     ResourceEdge, Why, WhyPath,
 };
 pub use health::{HealthHistory, HealthInterval, HealthTime, LaterHealth};
+pub use json::JsonAnswer;
 pub use login::{AuthenticationMethod, LoginMethods, OidcLogin, Rights, WhoAmI};
 pub use object_text::ObjectText;
 pub use onset::{Onset, OnsetChange, OnsetPlace, Rank};
