@@ -7,22 +7,40 @@ use crate::http::params::{
 };
 use crate::http::problem::{Problem, ProblemCode};
 use crate::http::request::Request;
-use strandline_model::{EnvironmentFilter, GroupBy, SavedView};
+use strandline_model::{At, EnvironmentFilter, GroupBy, SavedView};
 use strandline_protocol::{Overview, Trend};
-use strandline_query::{OverviewRows, PageRequest, TrendFilter};
+use strandline_query::{OverviewRows, PageRequest, Scope, TrendFilter, WhichSelect};
 use strandline_syntax::Glob;
 
 /// How many environments are shown one by one.
 pub const ENVIRONMENTS: Parameter = Parameter::one("environments");
 
-/// The view that a request names; none where it names none.
-pub fn view<'s>(state: &'s AppState, request: &Request) -> Result<Option<&'s SavedView>, Problem> {
+/// The views of the configuration that select an environment which the caller sees: what they are called and ask for tells of
+/// projects and clusters.
+///
+/// # Errors
+/// Where the view cannot be asked.
+pub async fn views(state: &AppState, scope: &Scope) -> Result<Vec<SavedView>, Problem> {
+    let views = &state.presentation.views;
+    if views.is_empty() {
+        return Ok(Vec::new());
+    }
+    let filters = views.iter().map(|view| view.filter.clone()).collect();
+    let selects = state.queries.ask(scope, At::Now, WhichSelect { filters }).await?;
+    Ok(views.iter().zip(selects).filter(|(_, selects)| *selects).map(|(view, _)| view.clone()).collect())
+}
+
+/// The one of these views that a request names; none where it names none.
+///
+/// # Errors
+/// Where there is no such view.
+pub fn view<'v>(views: &'v [SavedView], request: &Request) -> Result<Option<&'v SavedView>, Problem> {
     let Some(name) = request.query.one(VIEW) else { return Ok(None) };
-    let found = state.presentation.views.iter().find(|view| view.name == name);
+    let found = views.iter().find(|view| view.name == name);
     found.map(Some).ok_or_else(|| {
-        let names: Vec<_> = state.presentation.views.iter().map(|view| format!("`{}`", view.name)).collect();
+        let names: Vec<_> = views.iter().map(|view| format!("`{}`", view.name)).collect();
         let there = match names.as_slice() {
-            [] => "the configuration has no `views`".to_owned(),
+            [] => "the configuration has no `views` with environments that you see".to_owned(),
             names => format!("use one of {}", names.join(", ")),
         };
         Problem::new(ProblemCode::NotFound, format!("no view `{name}`; {there}"))

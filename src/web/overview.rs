@@ -93,8 +93,9 @@ struct StartPage {
 
 /// The page.
 pub(super) async fn page(state: AppState, request: Request) -> Result<Response, Problem> {
-    let selection = Selection::read(&state, &request)?;
     let scope = auth::scope(&request)?;
+    let views = crate::app::selection::views(&state, &scope).await?;
+    let selection = Selection::read(&views, &request)?;
     let found = find(&state, &scope, &selection).await?;
     let rail = match selection.wall {
         true => None,
@@ -103,7 +104,7 @@ pub(super) async fn page(state: AppState, request: Request) -> Result<Response, 
             rail::of_environments(&state, &scope, &request, of, selection.span, &found.snapshot).await?
         }
     };
-    let mut page = view(&request, &selection, &found, &state.presentation.views, state.clock.now());
+    let mut page = view(&request, &selection, &found, &views, state.clock.now());
     page.shell = page.shell.with_rail(rail);
     page.notice = state.announcement.get().map(announced);
     html(StatusCode::OK, &page)

@@ -93,6 +93,7 @@ pub use namespaces::ListTargetNamespaces;
 pub use onset::{GetEnvironmentOnset, GetResourceOnset, OnsetFilter};
 pub use overview::{
     FilterValues, GetOverview, GetOverviews, ListFilterValues, OverviewOrder, OverviewRows, TrendFilter,
+    WhichSelect,
 };
 pub use projects::{GetProject, ListProjects};
 pub use queries::{Progress, Queries, Readers, Stamp};

@@ -10,6 +10,7 @@ mod law;
 mod paths;
 mod refusals;
 mod viewers;
+mod views;
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};

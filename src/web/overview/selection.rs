@@ -1,6 +1,6 @@
 //! What the address of the start page asks for.
 
-use crate::app::{AppState, selection};
+use crate::app::selection;
 use crate::format::visible;
 use crate::http::params::{
     AGENT, CLUSTERS, CONTINUE, GROUP, GROUP_BY, HEALTH, LABELS, NAME, ORDER, PROJECT, Parameter, REGION,
@@ -52,8 +52,8 @@ const ALL: &str = "all";
 
 impl Selection {
     /// Production is what people come for, so it is what a bare address shows.
-    pub(super) fn read(state: &AppState, request: &Request) -> Result<Self, Problem> {
-        Self::of(selection::view(state, request)?.cloned(), request)
+    pub(super) fn read(views: &[SavedView], request: &Request) -> Result<Self, Problem> {
+        Self::of(selection::view(views, request)?.cloned(), request)
     }
 
     pub(super) fn of(view: Option<SavedView>, request: &Request) -> Result<Self, Problem> {

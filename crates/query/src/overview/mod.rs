@@ -9,6 +9,7 @@ mod keys;
 mod last_change;
 mod moves;
 mod selection;
+mod selects;
 mod shortlist;
 mod summary;
 mod trend;
@@ -17,6 +18,7 @@ mod values;
 pub(super) use self::moves::KeptMoves;
 #[cfg(test)]
 pub(super) use self::moves::{Moves, Said};
+pub use self::selects::WhichSelect;
 pub use self::shortlist::OverviewOrder;
 pub use self::values::{FilterValues, ListFilterValues};
 
