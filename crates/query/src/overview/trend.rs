@@ -23,36 +23,90 @@ use strandline_protocol::{Gap, Trend, TrendBucket};
 /// A time from which on health is as it says.
 type Step = (Timestamp, Option<Health>);
 
-/// The health of one environment over the span.
-#[derive(Default)]
+/// One environment goes from one health to another.
+struct Move {
+    time: Timestamp,
+    from: Option<Health>,
+    to: Option<Health>,
+}
+
+/// What environments do over a span, each in the order of its offsets.
+struct Courses {
+    until: Timestamp,
+    all: Vec<Course>,
+    moves: Vec<Move>,
+}
+
+/// Where one environment has come to.
+#[derive(Clone, Copy, Default)]
 struct Course {
-    steps: Vec<Step>,
+    shown: Option<Health>,
+    last: Option<LastStep>,
     /// What shows once a time of grace is over.
     pending: Option<Step>,
 }
 
-impl Course {
-    /// Takes in what holds from a time on.
-    fn push(&mut self, (time, said): (Timestamp, Said)) {
-        self.end_grace(time);
+/// The last step of an environment: when it was, the number of the move that it was if it was one, and what showed before it.
+#[derive(Clone, Copy)]
+struct LastStep {
+    time: Timestamp,
+    number: Option<usize>,
+    before: Option<Health>,
+}
+
+impl Courses {
+    /// Of so many environments, up to a time.
+    fn new(environments: usize, until: Timestamp) -> Self {
+        Courses { until, all: vec![Course::default(); environments], moves: Vec::new() }
+    }
+
+    /// Takes in what holds of an environment from a time on.
+    fn push(&mut self, who: usize, time: Timestamp, said: Said) {
+        self.end_grace(who, time);
         let shown = if said.grace_until.is_some() { said.grace_state } else { said.state };
-        self.step((time, shown));
-        self.pending = said.grace_until.map(|until| (until, said.state));
+        self.step(who, (time, shown));
+        self.all[who].pending = said.grace_until.map(|until| (until, said.state));
     }
 
     /// Ends a time of grace that is over before a time.
-    fn end_grace(&mut self, before: Timestamp) {
-        if let Some(step) = self.pending.take().filter(|(until, _)| *until < before) {
-            self.step(step);
+    fn end_grace(&mut self, who: usize, before: Timestamp) {
+        if let Some(step) = self.all[who].pending.take().filter(|(until, _)| *until < before) {
+            self.step(who, step);
         }
     }
 
-    /// Of several steps at one time the last holds, as in the history of one environment.
-    fn step(&mut self, step: Step) {
-        if self.steps.last().is_some_and(|(time, _)| *time >= step.0) {
-            self.steps.pop();
+    /// Of several steps of an environment at one time the last holds, as in its history, and where the clock was set back, the one
+    /// after that.
+    fn step(&mut self, who: usize, (time, to): Step) {
+        let course = &mut self.all[who];
+        if let Some(LastStep { number, before, .. }) = course.last.filter(|last| last.time >= time) {
+            course.shown = before;
+            if let Some(undone) = number.and_then(|number| self.moves.get_mut(number)) {
+                undone.to = undone.from;
+            }
         }
-        self.steps.push(step);
+        let from = course.shown;
+        let mut last = LastStep { time, number: None, before: from };
+        if to != from && time <= self.until {
+            last.number = Some(self.moves.len());
+            self.moves.push(Move { time, from, to });
+            course.shown = to;
+        }
+        course.last = Some(last);
+    }
+
+    /// All moves in the order of time; what came before the time from which they are counted is a move at that.
+    fn finish(mut self, counted_since: Timestamp) -> Vec<Move> {
+        for who in 0..self.all.len() {
+            self.end_grace(who, self.until);
+        }
+        self.moves.retain(|one| one.from != one.to);
+        for one in &mut self.moves {
+            one.time = one.time.max(counted_since);
+        }
+        // They nearly are, since recorded time goes on with the offsets; what one environment does at one time stays in its order.
+        self.moves.sort_by_key(|one| one.time);
+        self.moves
     }
 }
 
@@ -66,74 +120,64 @@ pub(super) fn trend(
     let kept = log.compacted()?;
     let begin = if kept.offset.get() == 0 { log.observed_at(Offset::new(1))? } else { kept.observed_at };
     let mut counted_since = begin.map_or(span.until, |begin| begin.clamp(span.since, span.until));
-    let mut steps: Vec<Vec<Step>> = Vec::with_capacity(environments.len());
-    let mut one_by_one = Vec::new();
-    if scope.is_narrow() {
-        one_by_one.extend_from_slice(environments);
-    } else {
+    let mut courses = Courses::new(environments.len(), span.until);
+    let mut one_by_one: Vec<usize> = (0..environments.len()).collect();
+    if !scope.is_narrow() {
         let start = timeline::offset_at(log, counted_since, moment.offset)?.max(kept.offset);
-        let course = |moves: &Moves| courses(moves, moment, environments, (start, counted_since));
-        let offsets = (start, moment.checkpoint());
-        let lately = in_memory.moves.since(view, offsets, moment.is_newest(), course)?;
-        let Courses { all, since, first } = match lately {
-            Some(courses) => courses,
-            None => course(&Moves::of(view, (start, moment.offset), environments)?),
-        };
-        counted_since = since;
-        let interrupted = interrupted(view, moment, scope, (first.min(start), start))?;
-        for (environment, mut course) in environments.iter().zip(all) {
-            if interrupted.contains(environment) {
-                one_by_one.push(*environment);
-            } else {
-                course.end_grace(span.until);
-                steps.push(course.steps);
+        let mut look = |moves: &Moves| -> Result<Timestamp> {
+            let alone = interrupted(view, moment, scope, (moves.first().min(start), start))?;
+            one_by_one.retain(|who| alone.contains(&environments[*who]));
+            let mut who = moves.who(environments);
+            for who in who.iter_mut().filter(|who| who.is_some_and(|who| alone.contains(&environments[who])))
+            {
+                *who = None;
             }
-        }
+            Ok(add(&mut courses, moves, moment, &who, (start, counted_since)))
+        };
+        let offsets = (start, moment.checkpoint());
+        let lately = in_memory.moves.since(view, offsets, moment.is_newest(), &mut look)?;
+        counted_since = match lately {
+            Some(since) => since,
+            None => look(&Moves::of(view, (start, moment.offset), environments)?),
+        }?;
     }
-    for environment in one_by_one {
-        let series = series::series_of_environment(view, log, moment, scope, environment, span)?;
+    for who in one_by_one {
+        let series = series::series_of_environment(view, log, moment, scope, environments[who], span)?;
         counted_since = counted_since.max(series.span.since);
-        steps.push(series.marks.iter().map(|mark| (mark.time, mark.health)).collect());
+        for mark in &series.marks {
+            courses.step(who, (mark.time, mark.health));
+        }
     }
     let gaps = moment.snapshot_over(view, scope, &Concerns::Everything, span.since)?.coverage.gaps;
     let edges = timeline::edges(span, parts);
-    let buckets = buckets(&edges, moves(&steps, span, counted_since), counted_since, &gaps);
+    let buckets = buckets(&edges, courses.finish(counted_since), counted_since, &gaps);
     Ok(Trend { since: span.since, until: span.until, counted_since, buckets, gaps })
 }
 
-/// The health of environments over a span.
-struct Courses {
-    /// Of each environment.
-    all: Vec<Course>,
-    /// Since when.
-    since: Timestamp,
-    /// The first offset that was looked at.
-    first: Offset,
-}
-
-/// The health of environments since an offset and a time, or since a later one where there is no more.
-fn courses(
+/// Adds what environments showed since an offset and a time, or since a later one where there is no more; returns since when.
+/// `who` says which environment each place is of.
+fn add(
+    courses: &mut Courses,
     moves: &Moves,
     moment: &Moment,
-    environments: &[i64],
+    who: &[Option<usize>],
     (start, since): (Offset, Timestamp),
-) -> Courses {
-    let mut all: Vec<Course> = environments.iter().map(|_| Course::default()).collect();
-    let (first, who) = (moves.first(), moves.who(environments));
+) -> Timestamp {
+    let first = moves.first();
     let since = moves.cut().filter(|_| first > start).map_or(since, |cut| cut.max(since));
     let (held, moved) = moves.from(start.max(first));
     for (who, said) in who.iter().zip(held) {
-        if let (Some(number), Some(said)) = (who, said) {
+        if let (Some(who), Some(said)) = (who, said) {
             let grace_until = said.grace_until.filter(|until| *until > since);
-            all[*number].push((since, Said { grace_until, ..said }));
+            courses.push(*who, since, Said { grace_until, ..said });
         }
     }
     for Moved { place, time, said, .. } in moved.take_while(|one| one.offset <= moment.offset) {
-        if let Some(number) = who[*place].filter(|_| *time <= moment.clock()) {
-            all[number].push((*time, *said));
+        if let Some(who) = who[*place].filter(|_| *time <= moment.clock()) {
+            courses.push(who, *time, *said);
         }
     }
-    Courses { all, since, first }
+    since
 }
 
 /// Environments that ended after the first offset that was looked at and began again or, for a caller who does not see
@@ -155,30 +199,6 @@ fn interrupted(
     };
     let rows = statement.query_map(params, |row| row.get(0))?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
-}
-
-/// One environment goes from one health to another.
-struct Move {
-    time: Timestamp,
-    from: Option<Health>,
-    to: Option<Health>,
-}
-
-/// What all environments do within a span, in the order of time; what they were before is a move at its beginning.
-fn moves(steps: &[Vec<Step>], span: Span, counted_since: Timestamp) -> Vec<Move> {
-    let mut moves = Vec::new();
-    for steps in steps {
-        let mut from = None;
-        for (time, to) in steps.iter().filter(|(time, _)| *time <= span.until) {
-            if *to != from {
-                moves.push(Move { time: (*time).max(counted_since), from, to: *to });
-                from = *to;
-            }
-        }
-    }
-    // What one environment does at one time stays in its order.
-    moves.sort_by_key(|one| one.time);
-    moves
 }
 
 /// The parts between these edges.
@@ -226,5 +246,82 @@ fn raise(most: &mut HealthCounts, mut now: HealthCounts) {
     for health in Health::ALL.map(Some) {
         let slot = most.slot(health);
         *slot = (*slot).max(*now.slot(health));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use strandline_model::HealthCounts;
+
+    const UNTIL: i64 = 60;
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_micros(second)
+    }
+
+    fn said() -> impl Strategy<Value = Said> {
+        let health = || {
+            prop::option::of(prop::sample::select(&[Health::Healthy, Health::Degraded, Health::Missing][..]))
+        };
+        (health(), health(), prop::option::of(0..UNTIL + 20)).prop_map(|(state, grace_state, until)| Said {
+            state,
+            grace_state,
+            grace_until: until.map(at),
+        })
+    }
+
+    /// What one environment shows at a time, the end of it included.
+    fn shown(told: &[(Timestamp, Said)], time: Timestamp) -> Option<Health> {
+        let (_, said) = told.iter().rev().find(|(told, _)| *told <= time)?;
+        match said.grace_until {
+            // It is over where that is seen, in whatever comes later.
+            Some(until) if until > time || until >= at(UNTIL) => said.grace_state,
+            _ => said.state,
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn the_courses_of_environments_are_what_each_shows_at_every_time(
+            told in prop::collection::vec((0..3_usize, 0..4_i64, said()), 0..24)
+        ) {
+            let (mut courses, mut time) = (Courses::new(3, at(UNTIL)), 0);
+            let mut by_who = vec![Vec::new(); 3];
+            for (who, later, said) in told {
+                time += later;
+                // A time of grace is of the future.
+                let grace_until = said.grace_until.filter(|until| *until > at(time));
+                let said = Said { grace_until, ..said };
+                courses.push(who, at(time), said);
+                by_who[who].push((at(time), said));
+            }
+            let mut counts = HealthCounts::default();
+            let mut moves = courses.finish(at(0)).into_iter().peekable();
+            for second in 0..=UNTIL {
+                while let Some(Move { from, to, .. }) = moves.next_if(|next| next.time <= at(second)) {
+                    count(&mut counts, from, |count| count - 1);
+                    count(&mut counts, to, |count| count + 1);
+                }
+                let mut expected = HealthCounts::default();
+                for told in &by_who {
+                    count(&mut expected, shown(told, at(second)), |count| count + 1);
+                }
+                prop_assert_eq!(counts, expected, "at {}", second);
+            }
+        }
+    }
+
+    #[test]
+    fn where_the_clock_is_set_back_what_comes_after_it_holds() {
+        let mut courses = Courses::new(1, at(UNTIL));
+        let steps = [(10, Health::Healthy), (20, Health::Degraded), (15, Health::Missing)];
+        for (second, health) in steps {
+            courses.push(0, at(second), Said { state: Some(health), grace_state: None, grace_until: None });
+        }
+        let moves: Vec<_> = courses.finish(at(0)).iter().map(|one| (one.time, one.from, one.to)).collect();
+        let (healthy, missing) = (Some(Health::Healthy), Some(Health::Missing));
+        assert_eq!(moves, [(at(10), None, healthy), (at(15), healthy, missing)]);
     }
 }

@@ -135,7 +135,9 @@ impl EnvironmentState {
     pub(super) fn succeed(&mut self, next: Option<&HealthRow>) {
         match (self.current(), next) {
             (_, None) => self.before = Some(None),
-            (Some(last), Some(next)) if last.known_since != next.known_since => self.before = Some(Some(*last)),
+            (Some(last), Some(next)) if last.known_since != next.known_since => {
+                self.before = Some(Some(*last))
+            }
             _ => {}
         }
     }
