@@ -150,7 +150,7 @@ pub(super) fn trend(
     }
     let gaps = moment.snapshot_over(view, scope, &Concerns::Everything, span.since)?.coverage.gaps;
     let edges = timeline::edges(span, parts);
-    let buckets = buckets(&edges, courses.finish(counted_since), counted_since, &gaps);
+    let buckets = buckets(&edges, &courses.finish(counted_since), counted_since, &gaps);
     Ok(Trend { since: span.since, until: span.until, counted_since, buckets, gaps })
 }
 
@@ -202,21 +202,21 @@ fn interrupted(
 }
 
 /// The parts between these edges.
-fn buckets(
-    edges: &[Timestamp],
-    moves: Vec<Move>,
-    counted_since: Timestamp,
-    gaps: &[Gap],
-) -> Vec<TrendBucket> {
-    let mut counts = HealthCounts::default();
-    let mut moves = moves.into_iter().peekable();
+fn buckets(edges: &[Timestamp], moves: &[Move], counted_since: Timestamp, gaps: &[Gap]) -> Vec<TrendBucket> {
+    let (mut counts, mut rest) = (HealthCounts::default(), moves);
     let mut apply = |counts: &mut HealthCounts, until: Timestamp, most: &mut HealthCounts| {
-        while let Some(time) = moves.peek().map(|next| next.time).filter(|time| *time <= until) {
-            while let Some(Move { from, to, .. }) = moves.next_if(|next| next.time == time) {
-                count(counts, from, |count| count.saturating_sub(1));
-                count(counts, to, |count| count + 1);
+        let (now, later) = rest.split_at(rest.partition_point(|one| one.time <= until));
+        rest = later;
+        for together in now.chunk_by(|one, next| one.time == next.time) {
+            for one in together {
+                count(counts, one.from, |count| count.saturating_sub(1));
+                count(counts, one.to, |count| count + 1);
             }
-            raise(most, *counts);
+            // Of no other health there are more than there were.
+            for one in together {
+                let now = *counts.slot(one.to);
+                count(most, one.to, |most| most.max(now));
+            }
         }
     };
     if let Some(first) = edges.first() {
@@ -238,14 +238,6 @@ fn count(counts: &mut HealthCounts, health: Option<Health>, change: impl Fn(u64)
     if health.is_some() {
         let slot = counts.slot(health);
         *slot = change(*slot);
-    }
-}
-
-/// The higher of two counts of each health.
-fn raise(most: &mut HealthCounts, mut now: HealthCounts) {
-    for health in Health::ALL.map(Some) {
-        let slot = most.slot(health);
-        *slot = (*slot).max(*now.slot(health));
     }
 }
 
