@@ -131,11 +131,15 @@ pub(crate) fn cause(
     let Some(worst) = roots.first().and_then(|&root| way(&forest, root).pop()) else { return Ok(None) };
     let worst = &forest.members[worst];
     // Kinds are numbered for each cluster, and an environment may be in several.
-    let sql =
-        r#"SELECT o.id FROM kind k JOIN kind o ON o.kind = k.kind AND o."group" = k."group" WHERE k.id = ?1"#;
+    let sql = r#"SELECT EXISTS (SELECT 1 FROM kind k JOIN kind o ON o.kind = k.kind AND o."group" = k."group"
+        WHERE k.id = ?1 AND o.id = ?2)"#;
     let mut statement = view.prepare_cached(sql)?;
-    let kinds = statement.query_map([worst.kind], |row| row.get(0))?;
-    let kinds = kinds.collect::<rusqlite::Result<HashSet<i64>>>()?;
+    let mut kinds: HashSet<i64> = forest.members.iter().map(|member| member.kind).collect();
+    for kind in kinds.clone() {
+        if kind != worst.kind && !statement.query_row([worst.kind, kind], |row| row.get::<_, bool>(0))? {
+            kinds.remove(&kind);
+        }
+    }
     let of_kind = || forest.members.iter().filter(|member| kinds.contains(&member.kind));
     Ok(Some(Cause {
         resource: worst.id,
