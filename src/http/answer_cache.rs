@@ -21,8 +21,8 @@ use strandline_query::Stamp;
 /// The most bytes of answers that are kept unless another number is given, with their compressed forms and their addresses.
 const BYTES_MAX: usize = 8 * 1024 * 1024;
 
-/// The largest answer that is kept, so that a few do not take all the room.
-const ANSWER_BYTES_MAX: usize = 256 * 1024;
+/// The largest answer that is kept, so that a few do not take all the room. The graph of a thousand resources is smaller.
+const ANSWER_BYTES_MAX: usize = 512 * 1024;
 
 /// What an entry takes besides its answer and its address.
 const ENTRY_BYTES: usize = 512;
