@@ -40,7 +40,6 @@ answered!(
     Answer<SearchResults>,
     Answer<Why>,
     EnvironmentDiff,
-    OverviewPage,
     Page<Agent>,
     Page<Cluster>,
     Page<Deployment>,

@@ -134,10 +134,10 @@ pub(crate) fn cause(
     let sql = r#"SELECT EXISTS (SELECT 1 FROM kind k JOIN kind o ON o.kind = k.kind AND o."group" = k."group"
         WHERE k.id = ?1 AND o.id = ?2)"#;
     let mut statement = view.prepare_cached(sql)?;
-    let mut kinds: HashSet<i64> = forest.members.iter().map(|member| member.kind).collect();
-    for kind in kinds.clone() {
-        if kind != worst.kind && !statement.query_row([worst.kind, kind], |row| row.get::<_, bool>(0))? {
-            kinds.remove(&kind);
+    let mut kinds = HashSet::new();
+    for kind in forest.members.iter().map(|member| member.kind).collect::<HashSet<i64>>() {
+        if statement.query_row([worst.kind, kind], |row| row.get(0))? {
+            kinds.insert(kind);
         }
     }
     let of_kind = || forest.members.iter().filter(|member| kinds.contains(&member.kind));
