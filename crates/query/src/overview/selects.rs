@@ -6,8 +6,8 @@ use crate::standings::Sieve;
 use serde::Serialize;
 use strandline_model::EnvironmentFilter;
 
-/// Which of these filters would take an environment that the caller sees, whatever its state and health. Who sees everything
-/// is told that all do.
+/// Which of these filters would take an environment that the caller sees, whatever its state and health. For who sees
+/// everything, all do.
 #[derive(Clone, Debug, Serialize)]
 pub struct WhichSelect {
     /// The filters.

@@ -265,8 +265,8 @@ mod tests {
     }
 
     /// What one environment shows at a time, the end of it included.
-    fn shown(told: &[(Timestamp, Said)], time: Timestamp) -> Option<Health> {
-        let (_, said) = told.iter().rev().find(|(told, _)| *told <= time)?;
+    fn shown(rows: &[(Timestamp, Said)], time: Timestamp) -> Option<Health> {
+        let (_, said) = rows.iter().rev().find(|(since, _)| *since <= time)?;
         match said.grace_until {
             // It is over where that is seen, in whatever comes later.
             Some(until) if until > time || until >= at(UNTIL) => said.grace_state,
@@ -277,11 +277,11 @@ mod tests {
     proptest! {
         #[test]
         fn the_courses_of_environments_are_what_each_shows_at_every_time(
-            told in prop::collection::vec((0..3_usize, 0..4_i64, said()), 0..24)
+            rows in prop::collection::vec((0..3_usize, 0..4_i64, said()), 0..24)
         ) {
             let (mut courses, mut time) = (Courses::new(3, at(UNTIL)), 0);
             let mut by_who = vec![Vec::new(); 3];
-            for (who, later, said) in told {
+            for (who, later, said) in rows {
                 time += later;
                 // A time of grace is of the future.
                 let grace_until = said.grace_until.filter(|until| *until > at(time));
@@ -297,8 +297,8 @@ mod tests {
                     count(&mut counts, to, |count| count + 1);
                 }
                 let mut expected = HealthCounts::default();
-                for told in &by_who {
-                    count(&mut expected, shown(told, at(second)), |count| count + 1);
+                for rows in &by_who {
+                    count(&mut expected, shown(rows, at(second)), |count| count + 1);
                 }
                 prop_assert_eq!(counts, expected, "at {}", second);
             }

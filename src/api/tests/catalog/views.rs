@@ -1,4 +1,4 @@
-//! Saved views, as each caller is told of them.
+//! Saved views, as each caller gets them.
 
 use super::*;
 use crate::api::routes;
@@ -10,7 +10,7 @@ fn view(name: &str, filter: EnvironmentFilter) -> SavedView {
 }
 
 #[tokio::test]
-async fn a_view_is_told_to_who_sees_an_environment_that_it_selects() {
+async fn a_view_is_listed_for_who_sees_an_environment_that_it_selects() {
     let all = EnvironmentFilter::default();
     let failing = EnvironmentFilter {
         tiers: vec![Tier::Production],
@@ -30,7 +30,7 @@ async fn a_view_is_told_to_who_sees_an_environment_that_it_selects() {
         town.write("PUT", &format!("environments/{}", format!("{project}.{name}").replace('/', ".")), body)
             .await;
     }
-    for (token, told) in [
+    for (token, listed) in [
         ("web", &["all", "failing"][..]),
         ("frontend", &["all"]),
         ("operator", &[]),
@@ -39,14 +39,14 @@ async fn a_view_is_told_to_who_sees_an_environment_that_it_selects() {
         let views = town.get_as(token, "views").await;
         let names: Vec<_> =
             views["items"].as_array().into_iter().flatten().map(|view| &view["name"]).collect();
-        assert_eq!(names, told, "{token}");
+        assert_eq!(names, listed, "{token}");
         for name in ["all", "failing", "secret"] {
-            let is_told = told.contains(&name);
+            let is_listed = listed.contains(&name);
             let Told { status, body } = town.call(token, "GET", &format!("overview?view={name}"), "").await;
-            assert_eq!(status, if is_told { 200 } else { 404 }, "{token} {name}: {body}");
+            assert_eq!(status, if is_listed { 200 } else { 404 }, "{token} {name}: {body}");
             let detail = body["detail"].as_str().unwrap_or_default();
             assert!(
-                is_told || name == "secret" || token.is_empty() || !detail.contains("secret"),
+                is_listed || name == "secret" || token.is_empty() || !detail.contains("secret"),
                 "{detail}"
             );
         }
